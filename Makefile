@@ -68,7 +68,7 @@ soak: jar
 	$(BIN)/python -m integration.soak.journal
 	$(BIN)/python -m integration.soak.everystep
 	$(BIN)/python -m integration.bench journal
-	$(BIN)/python -m pytest integration -m 'soak or turn'
+	$(BIN)/python -m pytest tests integration -m 'soak or turn'
 	$(BIN)/python -m integration.soak
 	$(BIN)/python -m integration.soak chaos --minutes 15
 

@@ -37,9 +37,10 @@ Examples:
 def command(*, queue: str, environment: str | None, skip_hosts_check: bool, form: Form, settings: Options) -> int:
     """Check what a submit needs, and say what to do about what is missing.
 
-    Looks at this machine, at the cluster that HADOOP_CONF_DIR names, and at one of its hosts by running a very small
-    application there. The exit code is 0 when a submit can work (warnings included), else that of the first check that
-    failed: 2 something here, 4 the cluster does not answer or refuses, 5 there is no such queue.
+    The checks look at this machine and at the cluster that HADOOP_CONF_DIR names. One check runs a very small
+    application on a host of the cluster. The exit code is 0 if a submit can work, even with warnings. Else it is that
+    of the first check that failed: 2 if something here is wrong, 4 if the cluster does not answer or refuses, 5 if
+    there is no such queue.
     """
     patient = Patient(settings, queue=queue, environment=environment)
     leave_out = frozenset({_HOSTS_CHECK}) if skip_hosts_check else frozenset[str]()

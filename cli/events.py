@@ -11,7 +11,7 @@ from yarnspec.cli.groups import did_you_mean
 from yarnspec.cli.names import APPLICATION
 from yarnspec.cli.printing import Form, as_yaml, output_option, settings_options
 from yarnspec.core.messages.commands import Command
-from yarnspec.core.messages.events import Event
+from yarnspec.core.messages.events import Event, type_name
 from yarnspec.errors import UsageError
 from yarnspec.gateway.application.handle import Application
 from yarnspec.observe.forms.moments import clock
@@ -39,8 +39,8 @@ Examples:
 def command(*, application: str, follow: bool, types: tuple[str, ...], form: Form, settings: Options) -> None:
     """Print every event and decision of an application with its reason, oldest first.
 
-    With -o json one JSON object a line: schema, seq, time_ms, epoch, kind (event or command), type, reason, and the
-    fields of the type. After the end they come from the history directory.
+    With -o json each line is one JSON object: schema, seq, time_ms, epoch, kind (event or command), type, reason, and
+    the fields of the type. After the end the records come from the history directory.
     """
     _check(types)
     shown = 0
@@ -66,7 +66,7 @@ def _why_none(application: Application, types: tuple[str, ...]) -> str:
 
 
 def _check(types: tuple[str, ...]) -> None:
-    known = [one.__name__ for one in (*Event.__subclasses__(), *Command.__subclasses__())]
+    known = [type_name(one) for one in (*Event.__subclasses__(), *Command.__subclasses__())]
     for name in types:
         if name not in known:
             message = f"there is no type of event {name!r}.{did_you_mean(name, known)}"

@@ -9,7 +9,11 @@ from yarnspec.cli.names import APPLICATION, HOST
 from yarnspec.cli.printing import Form, columns, output_option, plain, print_document, settings_options, stdout_console
 from yarnspec.core.copies.speculationview import Explanation
 from yarnspec.gateway.application.handle import Application
+from yarnspec.observe.hindsight.alike import alike_lines
 from yarnspec.options import Options
+
+_LINES = 52
+"""More are left out in the middle."""
 
 EXAMPLES = """
 \b
@@ -28,9 +32,9 @@ Examples:
 def command(*, application: str, task: str | None, host: str | None, form: Form, settings: Options) -> None:
     """Tell why a task or a host was acted on, or was not, with the numbers.
 
-    While the application runs, its negotiator answers; of what it has forgotten, and after the end, the recorded
-    events do. They hold when tasks began and ended but not how far they were in between: a task that was never found
-    slow is judged again by time alone, without inputs, and so is a host's speed.
+    While the application runs, its negotiator answers. After the end, or if the negotiator has forgotten, the recorded
+    events answer. They hold when tasks began and ended, but not how far tasks were in between. So a task that was never
+    found slow is judged again by time alone, without inputs, and so is a host's speed.
     """
     if (task is None) == (host is None):
         message = "explain what? Give --task STAGE.INDEX or --host HOST"
@@ -46,7 +50,10 @@ def command(*, application: str, task: str | None, host: str | None, form: Form,
 def print_explanation(explanation: Explanation, console: Console) -> None:
     """The sentence, the story and the numbers."""
     console.print(plain(f"{explanation.subject}: {explanation.verdict}", "bold"))
-    for line in explanation.lines:
+    lines = alike_lines(explanation.lines)
+    if len(lines) > _LINES:
+        lines = [*lines[: _LINES // 2], f"({len(lines) - _LINES} more)", *lines[-_LINES // 2 :]]
+    for line in lines:
         console.print(plain(f"  {line}"))
     if explanation.numbers:
         console.print()

@@ -53,8 +53,8 @@ def command(context: click.Context, *, application: str, shared: bool) -> None:
     A blocked host gets no new containers and no new tasks; what runs there goes on. Hosts are named as in YARN's node
     reports, without a port.
 
-    What is blocked with --cluster is in a directory of HDFS (option blocklist.cluster_directory). Each application
-    reads it at its start and while it runs.
+    Blocks made with --cluster are in a directory of HDFS (option blocklist.cluster_directory). Each application reads
+    the directory at its start and while it runs.
     """
     context.obj = None if shared else application
 

@@ -1,4 +1,4 @@
-"""`yarnspec journal`: what an application has recorded for the next life of its driver, and whether it is sound."""
+"""`yarnspec journal`: the work that an application has recorded for its next driver, and whether it is sound."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _APPLICATION = re.compile(r"application_\d+_\d+")
 _NAMES = [kind.__name__ for kind in TYPES.values()]
 _TYPE_WIDTH = 21
 _DAMAGED = (
-    "A driver that has to read this uses nothing of the journal again. It runs all of the program, and a write that "
-    "could double what is there ends the application: look at the outputs before you submit it again (docs/recovery.md)"
+    "A driver that has to read this uses nothing of the journal again and runs the whole program. A write that could "
+    "double existing rows ends the application. Look at the outputs before you submit it again (docs/recovery.md)"
 )
 
 EXAMPLES = """
@@ -51,11 +51,11 @@ Examples:
 
 @click.group(cls=SuggestingGroup, epilog=EXAMPLES)
 def command() -> None:
-    """Show, or check, what an application has recorded for the next life of its driver.
+    """Show, or check, the work that an application has recorded for its next driver.
 
-    It is in the application's directory of the history: name the application, or a directory (also hdfs://…).
-    What a running application records can be read on HDFS when the epoch, one life of the driver, is over; with
-    recovery.journal_appends=false at once.
+    The journal is in the application's directory of the history. Name the application, or a directory (also hdfs://…).
+    On HDFS the records of a running application can be read when the driver epoch, one run of the driver, is over. With
+    recovery.journal_appends=false they can be read at once.
     """
 
 
@@ -68,8 +68,8 @@ def command() -> None:
 def show(*, place: str, types: tuple[str, ...], epochs: tuple[int, ...], form: Form, settings: Options) -> None:
     """Print the records, oldest first.
 
-    With -o json one JSON object a line: schema, epoch, seq, type, and the fields of the type. Of bytes, which may hold
-    a program's data, the size is shown. At damage it stops, with exit code 8.
+    With -o json each line is one JSON object: schema, epoch, seq, type, and the fields of the type. Of bytes, which may
+    hold a program's data, only the size is shown. At damage the command stops, with exit code 8.
     """
     for name in types:
         if name not in _NAMES:
@@ -94,8 +94,9 @@ def show(*, place: str, types: tuple[str, ...], epochs: tuple[int, ...], form: F
 def verify(*, place: str, form: Form, settings: Options) -> int:
     """Check every byte, and count the records of each epoch by type.
 
-    The exit code is 0 when all that was written is there as it was written, and 8 when it is damaged. What a writer
-    left half written when it died, or added after another had taken over, is no damage: it is told and ignored.
+    The exit code is 0 if everything is there as it was written, and 8 if the journal is damaged. Two things are no
+    damage, are told and ignored: a record that a writer left half written when it died, and records that it added after
+    another writer had taken over.
     """
     with _opened(place, settings) as directory:
         reports = directory.verify()
@@ -188,9 +189,9 @@ def _warnings(report: EpochReport) -> Iterator[str]:
         yield f"warning: the recording of epoch {report.epoch} stopped: {report.stopped}"
     if report.unread_bytes:
         yield (
-            f"warning: {report.unread_bytes} bytes of epoch {report.epoch} cannot be read: its writer has not closed "
-            "the file. They can be once it has, or the next epoch has begun; of an application that has ended, give "
-            "the id in place of the directory"
+            f"warning: {report.unread_bytes} bytes of epoch {report.epoch} cannot be read, because its writer has not "
+            "closed the file. They can be read once it has, or once the next epoch has begun. If the application has "
+            "ended, give its id in place of the directory"
         )
     if report.ignored_records:
         yield (

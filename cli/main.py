@@ -31,7 +31,7 @@ COMMANDS = {
     "explain": "Tell why a task or a host was acted on, or was not.",
     "report": "Write an application's page as one HTML file.",
     "replay": "Tell what would have been found slow in a job that Spark has logged.",
-    "journal": "Show, or check, what an application has recorded for the next life of its driver.",
+    "journal": "Show, or check, the work that an application has recorded for its next driver.",
     "hosts": "List, block and unblock hosts for a running application, or for all.",
     "metrics": "Print an application's numbers for Prometheus.",
     "doctor": "Check what a submit needs, and say what to do about what is missing.",

@@ -93,11 +93,11 @@ def start(
 ) -> None:
     """Start a cluster and wait until it takes work.
 
-    A slow host's containers are stopped and continued about ten times a second, so that they get a FACTOR-th of the
-    time; its NodeManager is not. `host slow` changes it while the cluster runs.
+    The containers of a slow host are stopped and continued about ten times a second, so that they run only one
+    FACTOR-th of the time. Its NodeManager is not slowed down. `host slow` changes the factor while the cluster runs.
 
-    A cluster runs until `stop`; with --while-pid at most as long as that process, however it ends. A script
-    takes its own: --while-pid $$
+    A cluster runs until `stop`. With --while-pid it also ends with that process, however the process ends. A script
+    gives its own: --while-pid $$
     """
     own = {"properties": dict(map(_property, properties)), "slow": dict(map(_slow, slow))}
     cluster = _cluster(home, hadoop_directory=hadoop, **own, **shape)

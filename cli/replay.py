@@ -12,6 +12,7 @@ from yarnspec.cli.printing import Form, columns, output_option, plain, print_doc
 from yarnspec.errors import UsageError
 from yarnspec.feed.logfiles import UnreadableLogError
 from yarnspec.feed.sparklog import observations
+from yarnspec.observe.hindsight.alike import alike_tasks
 from yarnspec.observe.hindsight.offline import Findings, as_it_happened, find
 from yarnspec.options import Options
 
@@ -30,10 +31,10 @@ Examples:
 def command(*, log: Path, form: Form, settings: Options) -> None:
     """Tell which tasks and hosts would have been found slow in a job that is over.
 
-    LOG is Spark's own event log (spark.eventLog.dir), of whatever master: a file, or the directory of a rolled one,
-    compressed or not; copy one that is in HDFS with `hdfs dfs -get` first. It holds no counters of running tasks, so
-    they are judged by time, and by their inputs as read in the end, where known; and what copies and blocks would have
-    changed afterwards is not in it.
+    LOG is Spark's own event log (spark.eventLog.dir) of a job on any master: a file, or the directory of a rolled log,
+    compressed or not. If the log is in HDFS, copy it with `hdfs dfs -get` first. The log holds no counters of running
+    tasks. So tasks are judged by time, and by the input that they had read at their end, if it is known. The answer
+    does not say how copies and blocks would have changed the rest of the job.
     """
     detector = settings.detector
     try:
@@ -62,11 +63,19 @@ def _print(found: Findings, console: Console) -> None:
         console.print(hosts)
     console.print(plain(f"tasks that would have been found slow: {len(found.tasks)}"))
     if found.tasks:
-        tasks = columns("AFTER", "TASK", "HOST", "WHY")
-        for task in found.tasks:
-            one = task.verdict
-            tasks.add_row(_after(task.at_ms - first_ms), f"{one.stage}.{one.index}", plain(one.host), plain(one.reason))
+        tasks = columns("AFTER", "STAGE", "HOST", "TASKS", "FACTOR", "WORST")
+        for each in alike_tasks(found.tasks):
+            worst = plain(f"task {each.stage}.{each.worst.index}: {each.worst.reason}")
+            after, stage, count = _after(each.first_ms - first_ms), str(each.stage), str(each.count)
+            tasks.add_row(after, stage, plain(each.host), count, _span(each.least, each.most), worst)
         console.print(tasks)
+
+
+def _span(least: float | None, most: float | None) -> str:
+    if least is None or most is None:
+        return "-"
+    low, high = f"{least:.1f}", f"{most:.1f}"
+    return f"{high} x" if low == high else f"{low} to {high} x"
 
 
 def _after(passed_ms: int) -> str:

@@ -47,9 +47,9 @@ Examples:
 def command(*, application: str, form: Form, settings: Options) -> None:
     """Show what an application is doing, and where.
 
-    State, attempt, containers by host, blocked hosts, progress, what is kept for a next driver, and links, while it
-    runs and after its end. Fields of the JSON and YAML forms are only ever added. The exit code is 0 for an application
-    that failed, too.
+    The page has state, attempt, containers by host, blocked hosts, progress, saved work, and links. It works while the
+    application runs and after its end. Fields of the JSON and YAML forms are only ever added. The exit code is 0 for a
+    failed application, too.
     """
     with Application.from_id(application, settings=settings) as found:
         document = found.status()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Literal
 
-from yarnspec.am.journal.recording import records_of_write
+from yarnspec.am.journal.journal_recorder import records_of_write
 from yarnspec.am.sources.shuffleevents import shuffle_event
 from yarnspec.core.journal.journalstate import Recorded
 from yarnspec.core.lifecycle.phases import Lifecycle

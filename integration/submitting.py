@@ -201,4 +201,4 @@ def base_environment() -> dict[str, str]:
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("YARNSPEC_", "PYSPARK_", "SPARK_", "HADOOP_", "YARN_"))
-    } | {"NO_COLOR": "1", "COLUMNS": "160"}
+    } | {"NO_COLOR": "1", "COLUMNS": "160", "YARNSPEC_CLUSTER__CONNECT_TIMEOUT": f"{25 * PATIENCE} s"}

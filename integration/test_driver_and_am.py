@@ -53,9 +53,10 @@ def test_a_failing_program_is_final_and_shows_its_traceback(
         wait_for("nothing left", lambda: not leftovers(cluster, left), 20)  # noqa: B023 - used at once
 
 
+@pytest.mark.one_a_day("a killed master or driver")
 @pytest.mark.parametrize(
     "victim",
-    ["driver-jvm", *(pytest.param(each, marks=pytest.mark.soak) for each in ("negotiator", "skein-am"))],
+    ["driver-jvm", "negotiator", "skein-am"],
 )
 def test_a_killed_master_or_driver_is_followed_by_one_that_ends_right(
     victim: str, submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path

@@ -20,7 +20,8 @@ ONE_PER_HOST = [
 ]
 
 
-@pytest.mark.parametrize("mode", ["blacklist", pytest.param("constraints", marks=pytest.mark.soak)])
+@pytest.mark.one_a_day("hosts that are kept out")
+@pytest.mark.parametrize("mode", ["blacklist", "constraints"])
 def test_an_excluded_host_gets_nothing(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, watch: Watch, tmp_path: Path, *, mode: str
 ) -> None:

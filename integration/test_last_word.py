@@ -45,6 +45,7 @@ class Program:
         wait_for("nothing left", lambda: not leftovers(self._cluster, self.application), 20)
 
 
+@pytest.mark.one_a_day("the end is in the way")
 def test_a_program_that_fails_while_the_resource_manager_is_away_is_not_run_again(
     submit: Submit, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,7 +75,8 @@ def test_a_program_that_fails_while_the_resource_manager_is_away_is_not_run_agai
     program.check_end(attempts=1)
 
 
-@pytest.mark.parametrize("how", ["well", pytest.param("badly", marks=pytest.mark.soak)])
+@pytest.mark.one_a_day("the end is in the way")
+@pytest.mark.parametrize("how", ["well", "badly"])
 def test_a_program_that_has_ended_is_not_run_again_when_the_master_dies_then(
     how: str, submit: Submit, cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -93,7 +95,8 @@ def test_a_program_that_has_ended_is_not_run_again_when_the_master_dies_then(
     program.check_end(attempts=2)
 
 
-@pytest.mark.parametrize("how", [pytest.param("well", marks=pytest.mark.soak), "badly"])
+@pytest.mark.one_a_day("the end is in the way")
+@pytest.mark.parametrize("how", ["well", "badly"])
 def test_a_file_that_cannot_be_written_at_the_end_does_not_run_the_program_again(
     how: str, submit: Submit, cluster: Cluster, tmp_path: Path
 ) -> None:

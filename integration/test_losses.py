@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from integration.cluster import Cluster
 from integration.conftest import Submit, Watch, Yarnspec
 from integration.processes import ContainerProcess
@@ -12,6 +14,7 @@ from integration.waiting import wait_for
 OPTIONS = ["--executor-memory", "4g", "--num-executors", "2"]
 
 
+@pytest.mark.one_a_day("containers that end")
 def test_a_killed_executor_and_lost_hosts_are_replaced(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, watch: Watch, tmp_path: Path
 ) -> None:

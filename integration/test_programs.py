@@ -74,7 +74,6 @@ def test_shipped_files_modules_archives_and_a_packed_environment(
     shutil.copy(PROGRAMS / "shipped.py", program)
     (here / "some palabras (ñ).txt").write_text("some words\n")
     (here / "shipped_module.py").write_text("def greeting():\n    return 'hello'\n")
-    (here / "sitecustomize.py").write_text("import builtins\nbuiltins.CUSTOMIZED = True\n")
     inside = tmp_path / "inside.txt"
     inside.write_text("in the box\n")
     with tarfile.open(here / "caja (ñ).tar.gz", "w:gz") as box:
@@ -86,9 +85,8 @@ def test_shipped_files_modules_archives_and_a_packed_environment(
     _unpacked_package(here / "source [2]", "in_directory")
     python_files = [
         here / "shipped_module.py",
-        here / "sitecustomize.py",
-        _package_file(here / "wheel-1.0-py3-none-any.whl", "in_wheel"),
-        _package_file(here / "más [1].zip", "in_zip"),
+        _package_file(here / "first-1.0-py3-none-any.whl", "in_wheel"),
+        _package_file(here / "más [1].zip", "in_zip", sitecustomize="import builtins\nbuiltins.CUSTOMIZED = True\n"),
         here / "source [2]",
         f"{cluster.mini.default_fs}{quote(far)}",
     ]
@@ -100,7 +98,7 @@ def test_shipped_files_modules_archives_and_a_packed_environment(
         *("--conf", "spark.executorEnv.YARNSPEC_TEST_MARK=executor"),
         *("--conf", "spark.yarn.appMasterEnv.YARNSPEC_TEST_MARK=driver"),
     ]
-    packages = ["in_wheel", "in_zip", "in_directory", "far"]
+    packages = ["in_wheel", "in_zip", "in_directory", "far", "everywhere"]
     environment = ["--environment", str(here / "environment.tar.gz")]
     shipped = submit(str(program), *packages, options=[*options, *environment])
     checks = yarnspec("doctor", *environment, "-o", "json").expect(0).document["checks"]
@@ -112,7 +110,8 @@ def test_shipped_files_modules_archives_and_a_packed_environment(
     for where, mark in (("driver", "driver"), ("task", "executor")):
         seen = report[where]
         assert seen["module"] == "hello"
-        assert seen["packages"] == {name: f"data of {name}" for name in packages}
+        found = {name: f"data of {name}" for name in packages}
+        assert seen["packages"] == found | {"everywhere": "data of in_wheel"}  # the first in the order of the list
         assert seen["words"] == "some words\n"
         assert seen["box"] == ["deep/inside.txt"]
         assert seen["mark"] == mark
@@ -220,9 +219,12 @@ def _unpacked_package(directory: Path, name: str) -> None:
     (directory / name / "data.txt").write_text(f"data of {name}")
 
 
-def _package_file(archive: Path, name: str) -> Path:
-    """A zip file or a wheel with one package and a file of data in it."""
+def _package_file(archive: Path, name: str, **modules: str) -> Path:
+    """A zip file or a wheel with a package and another that each has, a file of data in both, and these modules."""
     with zipfile.ZipFile(archive, "w") as packed:
-        packed.writestr(f"{name}/__init__.py", "")
-        packed.writestr(f"{name}/data.txt", f"data of {name}")
+        for package in (name, "everywhere"):
+            packed.writestr(f"{package}/__init__.py", "")
+            packed.writestr(f"{package}/data.txt", f"data of {name}")
+        for module, text in modules.items():
+            packed.writestr(f"{module}.py", text)
     return archive

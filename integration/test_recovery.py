@@ -107,6 +107,7 @@ def killed(
     return Run(application, ended.stdout.splitlines()[-1], ended.stderr, status, records)
 
 
+@pytest.mark.one_a_day("a killed master or driver")
 @pytest.mark.parametrize("victim", ["driver-jvm", "skein-am"])
 def test_what_is_left_of_an_rdd_job_is_not_computed_again(
     victim: str, submit: Submit, yarnspec: Yarnspec, cluster: Cluster
@@ -183,6 +184,7 @@ def check_what_is_told_after_the_end(run: Run, blocked_host: str, yarnspec: Yarn
     assert ["carried over from epoch 1" in one for one in (blocks[0], blocks[-1])] == [False, True], explained
 
 
+@pytest.mark.one_a_day("a driver without memory")
 def test_a_driver_whose_jvm_ran_out_of_memory_is_started_again_in_the_same_application_master(
     submit: Submit, yarnspec: Yarnspec, tmp_path: Path
 ) -> None:
@@ -239,6 +241,7 @@ def test_a_driver_that_finishes_nothing_is_not_started_for_ever(
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
 
 
+@pytest.mark.one_a_day("a driver without memory")
 def test_a_driver_that_outgrows_its_container_goes_on_in_the_next_attempt(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:

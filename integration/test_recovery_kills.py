@@ -20,7 +20,6 @@ from integration.kinds import KINDS, UNTIMELY, Kinds, result, written_rows
 from integration.lives import Lives, Output, durable_outputs, opened, output_files, outputs, usable
 from integration.programs import stages
 from integration.submitting import run_yarnspec
-from integration.turns import marks, turn
 from integration.waiting import wait_for
 from yarnspec.core.recovery.savedwork import saved_writes
 
@@ -38,17 +37,8 @@ def moment(number: int) -> str:
     return ("there", "in the journal")[number // 2 % 2]
 
 
-QUICK = {
-    turn([each for each in CASES if moment(each[1]) == "there"]),
-    turn([each for each in reversed(CASES) if moment(each[1]) == "in the journal"]),
-}
-"""Two of them, others each day, that differ in all."""
-
-
-@pytest.mark.parametrize(
-    ("kind", "number"),
-    [pytest.param(*each, marks=marks(quick=each in QUICK), id="{} {}".format(*each)) for each in CASES],
-)
+@pytest.mark.one_a_day("killed on the way")
+@pytest.mark.parametrize(("kind", "number"), [pytest.param(*each, id="{} {}".format(*each)) for each in CASES])
 def test_killed_at_a_random_moment(kind: str, number: int, submit: Submit, cluster: Cluster, tmp_path: Path) -> None:
     dice = random.Random(f"{kind} {number}")  # noqa: S311 - repeatable on purpose
     victim = ("driver", "master")[number % 2]

@@ -16,7 +16,6 @@ from integration.lives import Lives, Output, journal_of, output_files, outputs
 from integration.processes import ContainerProcess
 from integration.programs import stages
 from integration.submitting import run_yarnspec
-from integration.turns import marks, turn
 from integration.waiting import wait_for
 from yarnspec.core.recovery.savedwork import saved_writes
 
@@ -30,13 +29,7 @@ OPTIONS = (
 )  # fmt: skip
 SPARED = {"stages true": stages.WRITES, SORTED: stages.WRITES + stages.SORTED_TASKS - stages.SORTED_MAPS}
 """These commit Parquet files at their end: so many tasks are spared when those are there, beside what is saved."""
-WRITING = SPARED.keys()
 CASES = [(kind, victim) for kind in (*KINDS, SORTED) for victim in ("driver", "master")]
-QUICK = {
-    turn([one for one in CASES if one[0] in WRITING]),
-    turn([one for one in reversed(CASES) if one[0] not in WRITING]),
-}
-"""One of those that come to all steps, and one of those that write nothing; others each day, with different victims."""
 
 
 class Steps:
@@ -155,9 +148,8 @@ class Steps:
             wait_for("their records", lambda: time.time() > settled_s, STEP_S)
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(one, marks=marks(quick=one in QUICK), id=" ".join(one)) for one in CASES]
-)
+@pytest.mark.one_a_day("killed on the way")
+@pytest.mark.parametrize("case", [pytest.param(one, id=" ".join(one)) for one in CASES])
 def test_killed_at_every_step(
     case: tuple[str, str], submit: Submit, cluster: Cluster, tmp_path: Path, commit_steps: Path
 ) -> None:
@@ -182,7 +174,7 @@ def test_killed_at_every_step(
     adopting = steps.adopting()
     steps.further()
     sealing = steps.sealing()
-    if kind in WRITING:
+    if kind in SPARED:
         gates = Gates(submission, tmp_path)
         steps.committing(gates, kinds.target)
         steps.shown(gates, kinds.target)
@@ -193,7 +185,7 @@ def test_killed_at_every_step(
     _registering, flushing, *others = lives.epochs
     assert others[0] == adopting, lives.said
     assert others[2] == sealing, lives.said
-    assert len(others) == (6 if kind in WRITING else 4), lives.said
+    assert len(others) == (6 if kind in SPARED else 4), lives.said
     assert not outputs(lives.saved(flushing)), lives.said
     saved = outputs(lives.saved(adopting))
     assert saved, "nothing was saved before the kill"
@@ -203,7 +195,7 @@ def test_killed_at_every_step(
     assert outputs(lives.saved(sealing)) - saved, "nothing was saved after that"
     assert not lives.ran(sealing)
     lives.check(undisturbed.tasks, spared=SPARED.get(kind, 0))
-    if kind in WRITING:
+    if kind in SPARED:
         found = written_rows(cluster, kinds.target)
         assert found == stages.written()
         assert kind != SORTED or list(found) == sorted(found)

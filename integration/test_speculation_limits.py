@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from integration.conftest import Submit, Yarnspec
 from integration.slowhosts import SPREAD
 from integration.waiting import wait_for
@@ -16,6 +18,7 @@ BY_TIME = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_a_day("writers")
 def test_barriers_and_writers_are_not_copied(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) -> None:
     """A late task of a barrier stage or of foreachPartition is left alone; the same task in a plain stage is copied."""
     options = [*SPREAD, "--num-executors", "2", "--executor-cores", "2", *BY_TIME]
@@ -41,6 +44,7 @@ def test_barriers_and_writers_are_not_copied(submit: Submit, yarnspec: Yarnspec,
     assert {(each["stage"], each["index"]) for each in copies} == {(2, 0)}
 
 
+@pytest.mark.one_a_day("writers")
 def test_writers_are_copied_when_the_user_allows_it(submit: Submit, tmp_path: Path) -> None:
     """`speculation.copy_writers`: foreachPartition's late task gets a copy as well."""
     options = [

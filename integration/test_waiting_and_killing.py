@@ -42,6 +42,7 @@ def test_no_wait_interrupt_and_kill(submit: Submit, yarnspec: Yarnspec, cluster:
         wait_for("nothing left", lambda: not leftovers(cluster, application), 20)  # noqa: B023 - used at once
 
 
+@pytest.mark.one_a_day("what a kill leaves")
 @pytest.mark.leaves_staging
 def test_what_yarns_own_kill_leaves_is_swept_by_the_next_submit(
     submit: Submit, cluster: Cluster, tmp_path: Path
@@ -61,6 +62,7 @@ def test_what_yarns_own_kill_leaves_is_swept_by_the_next_submit(
     assert application not in cluster.staging
 
 
+@pytest.mark.one_a_day("what a kill leaves")
 def test_a_submit_that_waits_clears_away_what_a_killed_master_left(
     submit: Submit, cluster: Cluster, tmp_path: Path
 ) -> None:

@@ -13,7 +13,7 @@ from integration.submitting import PROGRAMS
 def test_windows_in_a_submitted_program(submit: Submit, tmp_path: Path) -> None:
     python = python_without_yarnspec(tmp_path / "venv")
     options = [
-        *("--py-files", str(PROGRAMS / "windowed.py")),
+        *("--py-files", str(PROGRAMS / "total_of_partition.py")),
         *("--conf", f"spark.pyspark.python={python}"),
         *("--conf", f"spark.pyspark.driver.python={sys.executable}"),
     ]

@@ -13,17 +13,16 @@ from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec, leftovers
 from integration.programs.adds import ROWS
 from integration.programs.upserts import PARTITIONS
-from integration.turns import marks, turn
 from integration.waiting import wait_for
 
 ON = ["--set", "recovery.enabled=true"]
 ALICE = "alice"
-OVERWRITES = ("partitions", "all")
 TAKEN = 5
 """Partitions that have been taken away when the driver is killed."""
 
 
-@pytest.mark.parametrize("case", ["others", *(pytest.param(one, marks=pytest.mark.soak) for one in ("own", "second"))])
+@pytest.mark.one_a_day("written before")
+@pytest.mark.parametrize("case", ["others", "own", "second"])
 def test_what_a_program_added_is_not_added_again(
     case: str, submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -54,7 +53,8 @@ def test_what_a_program_added_is_not_added_again(
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
 
 
-@pytest.mark.parametrize("case", [pytest.param(one, marks=marks(quick=one == turn(OVERWRITES))) for one in OVERWRITES])
+@pytest.mark.one_a_day("written before")
+@pytest.mark.parametrize("case", ["partitions", "all"])
 def test_what_was_being_overwritten_is_there_again(
     case: str, submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:

@@ -1,12 +1,14 @@
-"""Which of several alike tests `make test` runs today; `make soak` runs them all.
+"""Which of several alike tests `make test` runs today: one of each group. `make soak` runs them all.
 
-`YARNSPEC_TEST_DAY=N` in the environment repeats the choice of another day; a test that fails says its own.
+A test says its group: ``@pytest.mark.one_a_day("how a driver dies")``. `YARNSPEC_TEST_DAY=N` in the environment repeats
+the choice of another day. A test that fails says its own.
 """
 
 from __future__ import annotations
 
 import datetime
 import os
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -24,6 +26,13 @@ def turn(each: Sequence[Each]) -> Each:
     return each[int(os.environ[DAY]) % len(each)]
 
 
-def marks(*, quick: bool) -> list[pytest.MarkDecorator]:
-    """Of one of several alike tests: whether `make test` runs it. `make soak` runs those, too."""
-    return [pytest.mark.turn if quick else pytest.mark.soak]
+def mark(items: Sequence[pytest.Item]) -> None:
+    """Mark today's test of each group as `turn`, and the others as `soak`."""
+    groups = defaultdict(list)
+    for item in items:
+        for each in item.iter_markers("one_a_day"):
+            groups[each.args[0]].append(item)
+    for group in groups.values():
+        today = turn(group)
+        for item in group:
+            item.add_marker("turn" if item is today else "soak")

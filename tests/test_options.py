@@ -20,6 +20,7 @@ from yarnspec.cli.config import command
 from yarnspec.core.detectors.registry import DetectorSettings, detector_of
 from yarnspec.core.slowness.host_speed import HostSpeeds
 from yarnspec.errors import UsageError
+from yarnspec.reference.options import yaml_text
 
 
 def write(path: Path, text: str) -> Path:
@@ -28,13 +29,13 @@ def write(path: Path, text: str) -> Path:
 
 
 def test_the_file_and_the_types_name_the_same_options() -> None:
-    groups = yaml.safe_load(options.default_text())
+    groups = yaml.safe_load(yaml_text())
     named = {f"{group}.{name}" for group, names in groups.items() for name in names}
     assert named == set(options.fields())
 
 
 def test_every_option_has_a_comment_and_quantities_name_their_kind() -> None:
-    lines = options.default_text().splitlines()
+    lines = yaml_text().splitlines()
     for key, field in options.fields().items():
         name = key.split(".")[1]
         group = lines.index(f"{field.group}:")
@@ -180,7 +181,7 @@ def test_a_file_asks_for_what_it_sets_and_a_copy_of_the_defaults_for_what_it_cha
     def asked(text: str, *settings: str, **environ: str) -> frozenset[str]:
         return options.load(write(tmp_path / "o.yaml", text), settings, environ).asked
 
-    whole = options.default_text()
+    whole = yaml_text()
     part = whole[whole.index("\nspeculation:") : whole.index("\ndetector:")]
     enabled = "speculation.enabled"
     assert asked("speculation:\n  enabled: true\n  min_copies: 3\n") == {enabled, "speculation.min_copies"}
@@ -306,7 +307,7 @@ def test_what_the_chosen_detector_does_not_read_is_named(name: str) -> None:
 
 def test_a_copy_of_the_shipped_file_is_a_file_without_warnings(tmp_path: Path) -> None:
     copy = tmp_path / "yarnspec.yaml"
-    copy.write_text(options.default_text(), encoding="utf-8")
+    copy.write_text(yaml_text(), encoding="utf-8")
     assert options.load(copy, [], {}).warnings == ()
 
 

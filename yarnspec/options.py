@@ -11,7 +11,6 @@ import os
 import typing
 from collections import Counter
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -146,12 +145,6 @@ def fields() -> dict[str, Field]:
         for attribute, kind in typing.get_type_hints(struct, include_extras=True).items()
     ]
     return {field.key: field for field in found}
-
-
-@cache
-def default_text() -> str:
-    """The commented configuration file that holds every default."""
-    return files("yarnspec.conf").joinpath("yarnspec.yaml").read_text(encoding="utf-8")
 
 
 @cache

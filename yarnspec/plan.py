@@ -47,11 +47,13 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     """The user's PySpark program as spark-submit gets it inside the AM container.
 
     ``primary`` names a localized file by its link in the container's working directory, or is a remote URI.
-    ``arguments`` are bytes, as the system passes them on: they need not be text.
+    ``arguments`` are bytes, as the system passes them on: they need not be text. ``python_files`` are those of
+    ``--py-files`` that are files in the container, or paths on its host.
     """
 
     primary: str
     arguments: tuple[bytes, ...] = ()
+    python_files: tuple[str, ...] = ()
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

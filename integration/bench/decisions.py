@@ -174,7 +174,7 @@ class Crowd:
         count = CHURN // self._stages
         for stage in range(self._stages):
             tasks = self.table.stages[stage, 0]
-            columns, rows = tasks.rows, tasks.running_rows()
+            columns, rows = tasks.rows, np.flatnonzero(tasks.is_running())
             rows = rows[~np.isin(columns["host"][rows], 1 + self._slow)][:count]
             ends = self._ends(stage, columns["task_id"][rows], columns["index"][rows], np.full(count, self.now_ms))
             # As much as fits the time that they had: counters that do not track the work would not be looked at.

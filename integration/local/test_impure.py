@@ -32,7 +32,8 @@ def outcome(life: Life) -> object:
     return json.loads(whole(life).result.removeprefix("RESULT "))
 
 
-@pytest.mark.parametrize("case", ["salted", pytest.param("salted_rows", marks=pytest.mark.soak)])
+@pytest.mark.one_a_day("nothing is mixed")
+@pytest.mark.parametrize("case", ["salted", "salted_rows"])
 def test_what_runs_again_is_not_mixed_with_what_was_made_of_its_former_records(case: str, directory: Path) -> None:
     """A host is lost with the driver, and with it a part of the first shuffle; the second one stands on all of it."""
     application = LocalSpark(directory / "killed")
@@ -75,7 +76,8 @@ def test_what_spark_itself_has_undone_stays_undone(directory: Path) -> None:
     assert outcome(application.run(command("salted_rows", directory))) == impure.ROWS
 
 
-@pytest.mark.parametrize("case", [pytest.param("counted", marks=pytest.mark.soak), "counted_together"])
+@pytest.mark.one_a_day("nothing is mixed")
+@pytest.mark.parametrize("case", ["counted", "counted_together"])
 def test_nothing_is_mixed_with_what_ran_again_before_it_was_asked_for(case: str, directory: Path) -> None:
     """All of the first shuffle is back, then an executor dies; the second one stands on the former records."""
     application = LocalSpark(directory / "killed")
@@ -88,6 +90,7 @@ def test_nothing_is_mixed_with_what_ran_again_before_it_was_asked_for(case: str,
     assert "run again in this epoch" in str(above["not_restored"])
 
 
+@pytest.mark.one_a_day("nothing is mixed")
 def test_what_came_back_and_waits_goes_when_what_it_was_made_of_changes(directory: Path) -> None:
     """An executor dies while a stage that came back in part waits for another one, and maps below it give other rows.
 
@@ -132,13 +135,14 @@ def test_what_was_written_goes_with_what_is_still_to_be_written(case: str, direc
     assert outcome(second) == [impure.ROWS, impure.ROWS]
 
 
+@pytest.mark.one_a_day("nothing is mixed")
 @pytest.mark.parametrize(
     ("case", "repeatable"),
     [
         ("split_cached", False),
-        pytest.param("split_above", False, marks=pytest.mark.soak),
-        pytest.param("split", False, marks=pytest.mark.soak),
-        pytest.param("split", True, marks=pytest.mark.soak),
+        ("split_above", False),
+        ("split", False),
+        ("split", True),
     ],
 )
 def test_what_cannot_go_with_what_was_written_is_not_written(case: str, repeatable: bool, directory: Path) -> None:
@@ -170,15 +174,16 @@ def test_a_half_that_was_written_is_not_taken_for_that_of_another_draw(directory
     assert not (directory / "data" / "b" / "half-1" / "_SUCCESS").exists()
 
 
+@pytest.mark.one_a_day("looks the same")
 @pytest.mark.parametrize(
     ("case", "killed_in", "fails"),
     [
         ("remodeled", 2, False),  # The next life leaves out the first output, and makes none of its shuffles.
         ("sunk", 2, False),
-        pytest.param("remodeled", 2, True, marks=pytest.mark.soak),
+        ("remodeled", 2, True),
         ("remodeled", 1, True),  # The first output does not fail in the next life.
-        pytest.param("remodeled_records", 1, True, marks=pytest.mark.soak),
-        pytest.param("sunk_records", 1, True, marks=pytest.mark.soak),
+        ("remodeled_records", 1, True),
+        ("sunk_records", 1, True),
     ],
 )
 def test_what_looks_the_same_for_another_output_is_another(
@@ -198,9 +203,10 @@ def test_what_looks_the_same_for_another_output_is_another(
     assert outcome(application.run(line)) == [day for day in impure.DAYS for _ in range(2)]
 
 
-OTHERS = [pytest.param(one, marks=pytest.mark.soak) for one in ("files", "written", "rows", "adaptive")]
+OTHERS = ("files", "written", "rows", "adaptive")
 
 
+@pytest.mark.one_a_day("looks the same")
 @pytest.mark.parametrize("case", ["days", *OTHERS])
 def test_what_looks_the_same_for_another_day_is_another(case: str, directory: Path) -> None:
     """The next life leaves out the days that are there, so that its first shuffle is the last one's third."""

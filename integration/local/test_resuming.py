@@ -15,7 +15,6 @@ import pytest
 from integration.localshuffles import Shuffle
 from integration.localspark import HOSTS, Life, LocalSpark
 from integration.programs import keeps, resumes, writes
-from integration.turns import marks
 
 CASES = {
     # the program, adaptive execution, how many maps are recorded when the driver is killed
@@ -61,11 +60,8 @@ def any_on(host: str, shuffles: dict[int, Shuffle]) -> bool:
     return any(header["host"] == host for shuffle in shuffles.values() for header, _ in shuffle.maps.values())
 
 
-QUICK = ("tables",)
-"""What says most; the others are run by `make soak`."""
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=marks(quick=name in QUICK)) for name in CASES])
+@pytest.mark.one_a_day("the next driver goes on")
+@pytest.mark.parametrize("name", CASES)
 def test_the_next_driver_goes_on(name: str, inputs: Path, directory: Path) -> None:
     case, adaptive, kill_at = CASES[name]
     command = program(case, inputs, adaptive)
@@ -81,6 +77,7 @@ def test_the_next_driver_goes_on(name: str, inputs: Path, directory: Path) -> No
     assert second.tasks == undisturbed.tasks - second.restored
 
 
+@pytest.mark.one_a_day("the next driver goes on")
 def test_which_partitions_are_put_together_does_not_go_by_where_outputs_are(inputs: Path, directory: Path) -> None:
     """The next driver knows those of the shuffle below from the start; the first one put partitions together before."""
     command = program("repartition", inputs, "true")
@@ -94,12 +91,13 @@ def test_which_partitions_are_put_together_does_not_go_by_where_outputs_are(inpu
     assert whole(application.run(command)).restored == recorded
 
 
+@pytest.mark.one_a_day("the next driver goes on")
 @pytest.mark.parametrize(
     ("case", "at", "number", "adaptive"),
     [
         ("twice", "write_committing", "-2", "true"),
-        pytest.param("twice", "write_committing", "-2", "false", marks=pytest.mark.soak),
-        pytest.param("twice-kept", "write_declared", "-1", "true", marks=pytest.mark.soak),
+        ("twice", "write_committing", "-2", "false"),
+        ("twice-kept", "write_declared", "-1", "true"),
     ],
 )
 def test_the_shuffles_of_a_second_output_of_the_same_frame_are_used_again(
@@ -148,6 +146,7 @@ def test_a_host_that_does_not_come_back(inputs: Path, directory: Path) -> None:
     assert second.tasks == undisturbed.tasks - second.restored
 
 
+@pytest.mark.one_a_day("the next driver goes on")
 def test_fewer_executors_compute_the_same(inputs: Path, directory: Path) -> None:
     """Splits of files and merged partitions go by the number of cores: by those that are planned, not those there."""
     conf = {
@@ -177,11 +176,12 @@ def test_an_input_that_has_changed_is_read_again(inputs: Path, directory: Path) 
     assert second.result == whole(LocalSpark(directory / "undisturbed").run(command)).result
 
 
+@pytest.mark.one_a_day("no recovery")
 @pytest.mark.parametrize(
     ("case", "kind", "result"),
     [
         ("cached", "cached", "RESULT 10 10"),
-        pytest.param("checkpoint", "cached", "RESULT 10 10", marks=pytest.mark.soak),
+        ("checkpoint", "cached", "RESULT 10 10"),
         ("stream", "stream", "RESULT 10 2"),
     ],
 )
@@ -196,10 +196,8 @@ def test_what_no_next_driver_can_go_on_with_is_told_without_any_shuffle(
     assert " at " in told["why"]
 
 
-@pytest.mark.parametrize(
-    "key",
-    ["spark.shuffle.useOldFetchProtocol", pytest.param("spark.io.encryption.enabled", marks=pytest.mark.soak)],
-)
+@pytest.mark.one_a_day("no recovery")
+@pytest.mark.parametrize("key", ["spark.shuffle.useOldFetchProtocol", "spark.io.encryption.enabled"])
 def test_what_the_program_turns_on_by_itself_costs_the_recovery_and_nothing_else(
     key: str, inputs: Path, directory: Path
 ) -> None:

@@ -542,7 +542,7 @@ def test_workers_need_no_yarnspec(tmp_path: Path) -> None:
     python = python_without_yarnspec(tmp_path / "venv")
     environment = base_environment() | {"PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": sys.executable}
     done = subprocess.run(
-        [sys.executable, str(PROGRAMS / "windows.py"), "local[1,2]", str(PROGRAMS / "windowed.py")],
+        [sys.executable, str(PROGRAMS / "windows.py"), "local[1,2]", str(PROGRAMS / "total_of_partition.py")],
         cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

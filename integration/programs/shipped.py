@@ -1,6 +1,6 @@
 """Shows what was shipped with a program, as the driver and a task see it, as one JSON line.
 
-Expects `--files words.txt`, `--py-files shipped_module.py`, and optionally `sitecustomize.py` and an archive with the
+Expects `--files words.txt`, `--py-files shipped_module.py`, and optionally a `sitecustomize` and an archive with the
 link `box`. The arguments are packages that have come by `--py-files` too, each with a file of data.
 """
 

@@ -1,6 +1,6 @@
-"""Uses everything of yarnspec.window and prints one JSON line: `windows.py MASTER|- windowed.py|-`.
+"""Uses everything of yarnspec.window and prints one JSON line: `windows.py MASTER|- total_of_partition.py|-`.
 
-The module `windowed` comes by --py-files, or is added from the path that is given.
+The module `total_of_partition` comes by --py-files, or is added from the path that is given.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def main(master: str, module: str) -> None:
     on_disk: Any = full_window_partition(many)
     rows = full_window_partition(spark.createDataFrame(data.map(lambda number: (number,)), "n bigint").coalesce(1))
     looked = view.map_partition(look).collect()
-    import windowed  # type: ignore[import-not-found] # comes by --py-files
+    import total_of_partition  # type: ignore[import-not-found] # comes by --py-files
 
     line = {
         "python": sorted({python for python, _ in looked}),
@@ -93,7 +93,7 @@ def main(master: str, module: str) -> None:
         "doubled": sorted(row.n for row in rows.map_partition(lambda each: ((2 * row.n,) for row in each)).collect()),
         "batches": rows.map_partition(rows_in, "rows bigint").first()["rows"],
         "aggregated": view.aggregate(Size()).collect(),
-        "by_module": rows.aggregate(windowed.Total(), "bigint").first().value,
+        "by_module": rows.aggregate(total_of_partition.Total(), "bigint").first().value,
         "reduced": view.reduce(lambda one, other: one + other).collect(),
     }
     print(json.dumps(line), flush=True)

@@ -85,6 +85,16 @@ def test_a_slow_host_and_its_tasks_are_found(tmp_path: Path, yarnspec: Run) -> N
     assert SLOW_HOST in printed
 
 
+def test_like_tasks_are_one_line_with_a_count(tmp_path: Path, yarnspec: Run) -> None:
+    log = write_log(tmp_path / "app-1", slowness=10)
+    found = documented(yarnspec("replay", str(log), "-o", "json"))["tasks"]
+    assert len(found) > 1
+    heading, *rows = yarnspec("replay", str(log)).out.partition("tasks that would")[2].splitlines()[1:]
+    assert heading.split() == ["AFTER", "STAGE", "HOST", "TASKS", "FACTOR", "WORST"]
+    assert sum(int(row.split()[4]) for row in rows) == len(found)
+    assert len(rows) < len(found)
+
+
 def test_healthy_hosts_are_not(tmp_path: Path, yarnspec: Run) -> None:
     log = write_log(tmp_path / "app-1", slowness=1)
     found = documented(yarnspec("replay", str(log), "-o", "json"))

@@ -62,7 +62,7 @@ shuffle_events: st.SearchStrategy[ev.Event] = st.one_of(
         by_host=_counts,
         not_restored=_counts,
     ),
-    st.builds(rec.ShuffleDropped, shuffle=_ids),
+    st.builds(rec.ShuffleForgotten, shuffle=_ids),
     st.builds(rec.RecordingStopped, shuffle=_ids | st.just(rec.ALL_SHUFFLES), why=_text),
     st.builds(rec.MapOutputsRecorded),
     st.builds(rec.OutputsReported, executor_id=st.just("1"), host=_hosts, refused=_counts),

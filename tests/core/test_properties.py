@@ -230,11 +230,11 @@ def test_every_event_of_the_core_takes_part() -> None:
         "PendingExplained", "StageStarted", "StageFinished", "TaskFinished", "ProgramWarned", "TimerFired",
         "ExecutorRemoved", "ContainersPreempted", "FeedLagged", "Observed", "JobStarted", "JobEnded", "CopyRefused",
         "ClusterBlocksRead", "JournalReplayed", "RecordingEnded", "SavedUnreadable", "ShuffleDeclared",
-        "ShuffleRestored", "ShuffleDropped", "RecordingStopped", "MapOutputsRecorded", "OutputsDurable",
+        "ShuffleRestored", "ShuffleForgotten", "RecordingStopped", "MapOutputsRecorded", "OutputsDurable",
         "OutputsReported", "OutputsKept",
         "AdoptionOff", "LiveAdoptionBegan", "LiveAdoptionEnded",
         "HeldBlocksTold", "WritesAsked", "WriteResolved", "WriteDeclared", "WriteMissing",
-        "WriteBeginning", "WriteClearing", "WriteDeleting", "WriteCommitting", "WriteAborting", "WriteFinished",
+        "WriteBeginning", "WriteClearing", "WriteDeleting", "WriteCommitBeginning", "WriteAborting", "WriteFinished",
         "WriteRefused", "InputRead", "Unrecorded", "EpochRefused",
     }  # fmt: skip
 

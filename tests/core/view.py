@@ -44,7 +44,7 @@ class View:
 def view_of(negotiator: Negotiator) -> View:
     containers = negotiator._containers
     return View(
-        phase=negotiator._lifecycle.phase(containers),
+        phase=_phase(negotiator),
         target=containers.target,
         wanted=containers.count("wanted"),
         allocated=containers.count("allocated"),
@@ -56,14 +56,25 @@ def view_of(negotiator: Negotiator) -> View:
             for row in containers.rows
         ),
         blocks=negotiator._blocklist.blocks,
-        placement_lag=negotiator._placement.lag,
+        placement_lag=negotiator._placement.version - negotiator._placement.acknowledged,
         pending_reason=negotiator._lifecycle.pending_reason,
         stopped=negotiator._speculation.stopped,
         counters={
             "out_of_order": negotiator._out_of_order + negotiator._driver.out_of_order,
             "stale_timers": negotiator._timers.stale,
             "unknown_executors": containers.unknown,
-            "young_deaths": negotiator._executors.young_deaths,
+            "young_deaths": len(negotiator._executors._deaths._deaths),
             "refused_blocks": negotiator._blocklist.refused,
         },
     )
+
+
+def _phase(negotiator: Negotiator) -> str:
+    lifecycle = negotiator._lifecycle
+    if lifecycle.over:
+        return lifecycle.over
+    if not lifecycle.lives:
+        return "new"
+    if lifecycle.stopping:
+        return "finishing"
+    return "executing" if lifecycle.sufficient(negotiator._containers) else "waiting"

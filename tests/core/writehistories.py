@@ -59,7 +59,12 @@ write_events: st.SearchStrategy[ev.Event] = st.one_of(
     st.builds(wr.WriteClearing, question=_numbers, write=_numbers),
     st.builds(wr.WriteDeleting, question=_numbers, write=_numbers),
     st.builds(
-        wr.WriteCommitting, question=_numbers, write=_numbers, files=_numbers, digest=st.just("d"), made=st.just({})
+        wr.WriteCommitBeginning,
+        question=_numbers,
+        write=_numbers,
+        files=_numbers,
+        digest=st.just("d"),
+        made=st.just({}),
     ),
     st.builds(wr.WriteAborting, question=_numbers, write=_numbers),
     st.builds(wr.WriteFinished, question=_numbers, write=_numbers),

@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
-from yarnspec.am.journal.recording import records_of_write
+from yarnspec.am.journal.journal_recorder import records_of_write
 from yarnspec.core.journal.journalrecords import JournalRecord
 from yarnspec.core.journal.journalstate import Recorded
 from yarnspec.core.lifecycle.phases import Lifecycle
@@ -33,7 +33,7 @@ X, Y, OLD = 100, 200, 300
 """The rows that there are at first: of the two inputs, and where something is to be overwritten."""
 
 
-ALWAYS = (wr.WriteResolved, wr.WriteBeginning, wr.WriteCommitting)
+ALWAYS = (wr.WriteResolved, wr.WriteBeginning, wr.WriteCommitBeginning)
 """Answers for which it always waits until they are in the journal."""
 
 
@@ -302,7 +302,7 @@ class Life:
         new = {f"part-0-{job}": (number,)} | ({f"part-1-{job}": rows} if change.target != "log" else {})
         taken = self._files.setdefault(_taken(job), {}) if defers else {}
         told, self._untold = tuple(self._untold), []
-        self._ask(wr.WriteCommitting, write=write, files=len(new), digest=_digest(new), made={}, read=told)
+        self._ask(wr.WriteCommitBeginning, write=write, files=len(new), digest=_digest(new), made={}, read=told)
         self.swapped |= target == change.source
         for name in places:
             self._step()

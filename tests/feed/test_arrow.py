@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.feed.strategies import observations, plain
+from tests.feed.wire import stream_of
 from yarnspec.core.messages.observations import NONE, Observations, RowKind
-from yarnspec.feed.arrow import batch_of, observations_of, read_stream, write_stream
+from yarnspec.feed.arrow import observations_of, read_stream
 
 
 @given(st.lists(observations(), max_size=4))
 def test_what_was_written_is_read(batches: list[Observations]) -> None:
-    sink = io.BytesIO()
-    write_stream(batches, sink)
-    assert [plain(each) for each in read_stream(io.BytesIO(sink.getvalue()))] == [plain(each) for each in batches]
+    read = read_stream(io.BytesIO(stream_of(*batches)))
+    assert [plain(each) for each in read] == [plain(each) for each in batches]
 
 
 def test_narrow_numbers_nulls_and_plain_text() -> None:
@@ -43,10 +43,9 @@ def test_narrow_numbers_nulls_and_plain_text() -> None:
 
 
 def test_a_batch_broken_off_is_an_error_and_those_before_it_are_read() -> None:
-    whole = io.BytesIO()
-    rows = observations_of(batch_of(observations_of(pa.RecordBatch.from_pydict({"kind": pa.array([4] * 50)}))))
-    write_stream([rows, rows], whole)
+    rows = observations_of(pa.RecordBatch.from_pydict({"kind": pa.array([4] * 50)}))
+    whole = stream_of(rows, rows)
     got: list[Observations] = []
     with pytest.raises(OSError):  # noqa: PT011 - the message is Arrow's
-        got.extend(read_stream(io.BytesIO(whole.getvalue()[:-400])))
+        got.extend(read_stream(io.BytesIO(whole[:-400])))
     assert [len(each) for each in got] == [50]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import socket
 import struct
 import threading
@@ -11,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.feed.wire import stream_of
 from yarnspec.core.messages.observations import Observations, RowKind
-from yarnspec.feed.arrow import write_stream
 from yarnspec.feed.columns import Rows
 from yarnspec.feed.reader import FEED_ERRORS, FeedReader
 
@@ -24,12 +23,6 @@ def batch(count: int) -> Observations:
     for index in range(count):
         rows.add(kind=RowKind.TASK_ENDED, stage=1, index=index, host="127.0.0.2")
     return rows.observations()
-
-
-def stream(*batches: Observations) -> bytes:
-    sink = io.BytesIO()
-    write_stream(batches, sink)
-    return sink.getvalue()
 
 
 class Driver:
@@ -80,7 +73,7 @@ class Read:
 
 def test_a_feed_is_read_to_its_end(driver: Driver) -> None:
     read = Read(driver)
-    driver.serve(0, stream(batch(3), batch(2)))
+    driver.serve(0, stream_of(batch(3), batch(2)))
     read.reader.read()
     assert [len(each) for each in read.rows] == [3, 2]
     assert read.reader.passed == 5
@@ -89,13 +82,13 @@ def test_a_feed_is_read_to_its_end(driver: Driver) -> None:
 
 def test_what_an_earlier_connection_lost_is_counted_once(driver: Driver) -> None:
     read = Read(driver)
-    driver.serve(0, stream(batch(3), batch(4))[:-300])
+    driver.serve(0, stream_of(batch(3), batch(4))[:-300])
     with pytest.raises(FEED_ERRORS):
         read.reader.read()
     assert [len(each) for each in read.rows] == [3]
-    driver.serve(7, stream(batch(2)))
+    driver.serve(7, stream_of(batch(2)))
     read.reader.read()
-    driver.serve(9, stream(batch(1)))
+    driver.serve(9, stream_of(batch(1)))
     read.reader.read()
     assert read.missing == [4]
     assert read.reader.passed == 10
@@ -119,7 +112,7 @@ def test_while_a_batch_is_not_taken_nothing_more_is_read(driver: Driver) -> None
         assert go_on.wait(10)
 
     read = Read(driver, wait)
-    driver.serve(0, stream(*[batch(5)] * 4))
+    driver.serve(0, stream_of(*[batch(5)] * 4))
     thread = threading.Thread(target=read.reader.read)
     thread.start()
     assert entered.acquire(timeout=10)

@@ -17,7 +17,7 @@ from yarnspec.errors import UsageError
 from yarnspec.minicluster import MiniCluster, cluster
 from yarnspec.minicluster.hadoop.cluster_record import ClusterRecord, read_record, write_record
 from yarnspec.minicluster.hadoop.configuration import OWNER_WATCH, Ports, Shape
-from yarnspec.minicluster.hadoop.daemons import container_mark, mark, start_daemon
+from yarnspec.minicluster.hadoop.daemons import container_mark, log_tail, mark, start_daemon
 from yarnspec.minicluster.hadoop.home import Home
 from yarnspec.minicluster.machine.processes import (
     ProcessIdentity,
@@ -128,7 +128,7 @@ def test_when_the_owner_is_killed_everything_ends_and_the_watch_too(
         assert find_marked(pretended.marks) == []
         assert is_alive(theirs)
         assert MiniCluster(pretended.home.root).status()["state"] == "stopped"
-        assert str(program.pid) in MiniCluster(pretended.home.root).logs_tail(OWNER_WATCH)
+        assert str(program.pid) in log_tail(pretended.home, OWNER_WATCH)
     finally:
         send(find_marked(neighbour.marks), signal.SIGKILL)
 

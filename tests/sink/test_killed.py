@@ -81,6 +81,7 @@ def test_a_driver_killed_at_every_operation(tmp_path: Path, mode: Mode, there: b
     assert steps == expected
 
 
+@pytest.mark.one_a_day("the next driver is killed too")
 @pytest.mark.parametrize("mode", [Mode.OVERWRITE, Mode.APPEND])
 def test_the_next_driver_killed_at_every_operation_too(tmp_path: Path, mode: Mode) -> None:
     """What the first has decided is carried out by the third, wherever the second has stopped."""
@@ -197,6 +198,7 @@ class Paused(MortalFiles):
         return thread
 
 
+@pytest.mark.one_a_day("a driver goes on")
 @pytest.mark.parametrize("mode", [Mode.OVERWRITE, Mode.APPEND])
 def test_a_driver_that_goes_on_in_the_midst_of_the_next_one(tmp_path: Path, mode: Mode) -> None:
     """The first has decided and stops, at each operation; it goes on to its end before each of the next one's."""

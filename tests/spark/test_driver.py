@@ -68,7 +68,8 @@ def container(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Container:
 
 
 def test_the_command_is_spark_submits(container: Container) -> None:
-    command = container.driver(driver_java_options=("-Dmine=1",), driver_class_path=("/opt/extra",)).command()
+    driver = container.driver(driver_java_options=("-Dmine=1",), driver_class_path=("/opt/extra",))
+    command = driver.command(driver.environment())
     assert command[0] == str(container.java)
     assert "-Xmx1024m" in command
     assert "-Dmine=1" in command
@@ -85,7 +86,7 @@ def test_the_command_is_spark_submits(container: Container) -> None:
 def test_no_secret_stands_in_the_command_line_or_the_environment(container: Container) -> None:
     (container.directory / "spark.properties").write_text("spark.authenticate.secret=s3cret")
     driver = container.driver()
-    assert "s3cret" not in " ".join([*driver.command(), *driver.environment().values()])
+    assert "s3cret" not in " ".join([*driver.command(driver.environment()), *driver.environment().values()])
     assert not [name for name in driver.environment() if name.startswith("SKEIN_")]
 
 
@@ -94,7 +95,8 @@ def test_sparks_jars_from_an_archive_or_a_directory_of_the_hosts(container: Cont
         if directory is not None:
             directory.mkdir()
             (directory / "spark-core_2.13-4.3.0.jar").write_text("")
-        command = container.driver(spark_jars=location).command()
+        driver = container.driver(spark_jars=location)
+        command = driver.command(driver.environment())
         class_path = command[command.index("-cp") + 1]
         assert str(container.directory / "spark" / "jars") not in class_path
         assert directory is None or f"{directory}/spark-core" in class_path
@@ -105,7 +107,7 @@ def test_the_environment_of_the_program(container: Container, monkeypatch: pytes
     found = container.driver(driver_environment={"STAGE": "test"}, driver_python="/d", worker_python="/w").environment()
     assert (found["STAGE"], found["PYSPARK_DRIVER_PYTHON"], found["PYSPARK_PYTHON"]) == ("test", "/d", "/w")
     assert (Path(found["YARNSPEC_PROGRAM_HOOK"]) / "sitecustomize.py").is_file()
-    assert found["PYTHONPATH"] == "/mine"  # The hook comes before it, and before --py-files (ProgramSubmit.java).
+    assert found["PYTHONPATH"] == "/mine"  # The JVM puts the hook before it (ProgramSubmit.java).
     assert found["SPARK_LOCAL_IP"] == "127.0.0.3"
     assert found["PYTHONHASHSEED"] == "0"
     assert "JDK_JAVA_OPTIONS" not in found
@@ -135,7 +137,7 @@ def test_references_to_the_containers_variables_are_replaced(
     assert found["PYTHONPATH"] == "/container/a.zip:/container/b.zip:"
     assert found["FIRST"] == found["SECOND"] == found["MINE"] == "outer+{{ other }}}}"
     assert found["LITERAL"] == 'pa$word "q" $1 $(date) `date` ${A:-b} $'
-    command = driver.command()
+    command = driver.command(found)
     assert command[0] == "/container/jdk/bin/java"
     assert command[command.index("-cp") + 1].startswith("/container/x:/$(y):")
     assert "-Xlog:gc*:file=/logs/1/gc.log" in command

@@ -8,11 +8,11 @@ import pytest
 
 from yarnspec.spark.last_words import (
     SHOWN_BYTES,
-    Failure,
+    ProgramError,
     exception_line,
     last_lines,
     last_traceback,
-    of_failure,
+    of_error,
     without_middle,
 )
 
@@ -108,7 +108,7 @@ JAVA = "Py4JJavaError: calling o37\n: SparkException: aborted\n" + "\tat org.Cla
 def test_of_an_error_with_megabytes_of_text_both_ends_are_kept(tmp_path: Path, text: str, kept: list[str]) -> None:
     """From the hook's note and, where there is none, from the log."""
     log = f"{'out ' * 1000}\nTraceback (most recent call last):\n{FRAMES[0]}{text}\n26/11/21 03:14:18 INFO Done\n"
-    for found in (of_failure(Failure(FRAMES, text)), last_traceback(wrote(tmp_path, log))):
+    for found in (of_error(ProgramError(FRAMES, text)), last_traceback(wrote(tmp_path, log))):
         assert len(found.encode()) <= SHOWN_BYTES
         assert found.startswith(f"Traceback (most recent call last):\n{FRAMES[0]}{kept[0][:5]}")
         wanted = kept[:2] if "IO" in kept[-1] and found.endswith("aborted") else kept
@@ -118,7 +118,7 @@ def test_of_an_error_with_megabytes_of_text_both_ends_are_kept(tmp_path: Path, t
 
 def test_long_source_lines_and_messages_without_a_traceback_are_shortened(tmp_path: Path) -> None:
     frames = (f'  File "a.py", line 1\n    {HUGE}\n',) * 20
-    found = of_failure(Failure(frames, "SyntaxError: bad"))
+    found = of_error(ProgramError(frames, "SyntaxError: bad"))
     assert len(found.encode()) <= SHOWN_BYTES
     assert found.endswith("\nSyntaxError: bad")
     said = last_lines(wrote(tmp_path, f"{HUGE}\n" * 2))

@@ -1,4 +1,4 @@
-"""The negotiator's process: what Skein's ``master.script`` starts in the AM container."""
+"""The negotiator's process, which Skein's ``master.script`` starts in the AM container."""
 
 from __future__ import annotations
 
@@ -71,18 +71,18 @@ _PERSISTENTLY = tenacity.Retrying(stop=tenacity.stop_after_delay(30), wait=tenac
 
 
 def epoch_of(plan: Plan, attempt: int) -> int:
-    """The number of the driver's first life in an attempt: the same whoever asks, in every attempt."""
+    """The number of the driver's first epoch in an attempt: the same whoever asks, in every attempt."""
     return first_epoch(attempt, restarts_of(plan) if plan.options.recovery.enabled else 0)
 
 
 def attempt_of(plan: Plan, epoch: int) -> int:
-    """In which attempt that life was."""
+    """The attempt that this epoch was in."""
     lives = epoch_of(plan, 2) - epoch_of(plan, 1)
     return (epoch - 1) // lives + 1
 
 
 def restarts_of(plan: Plan) -> int:
-    """How often the driver is started again in one attempt: so that the lives in all attempts have numbers."""
+    """How often the driver is started again in one attempt, so that the epochs of all attempts have numbers."""
     return restarts_in_each(plan.max_attempts, plan.options.recovery.driver_restarts, EPOCH_MAX)
 
 
@@ -104,7 +104,7 @@ def earlier_attempts(
 
 
 def epochs_of(plan: Plan, attempts: Iterable[int]) -> tuple[int, ...]:
-    """The numbers of all lives that a driver may have had in these attempts."""
+    """The numbers of all epochs that a driver may have had in these attempts."""
     return tuple(epoch for each in attempts for epoch in range(epoch_of(plan, each), epoch_of(plan, each + 1)))
 
 

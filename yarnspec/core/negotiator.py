@@ -1,9 +1,8 @@
 """The one door of the core: ``handle(event, now_ms) -> commands``.
 
-An event first goes to the part that it concerns, which answers with commands of its own. Then what there is is
-compared with what is wanted, and the difference becomes commands, always in this order: where Spark starts no task,
-containers withdrawn, the new placement, containers asked for, timers. After the command that ends the attempt there
-are no more.
+An event first goes to the part that it concerns, which answers with commands of its own. Then the state is compared
+with the wanted state, and the difference becomes commands, always in this order: places where Spark starts no task,
+containers withdrawn, the new placement, containers asked for, timers. No command follows the one that ends the attempt.
 """
 
 from __future__ import annotations
@@ -143,7 +142,7 @@ class Negotiator:
         return self._lifecycle.hears(epoch)
 
     def refuse(self, event: ev.Event, epoch: int) -> rec.EpochRefused | None:
-        """What is not heard changes nothing; it is counted when a driver told it."""
+        """An event that is not heard changes nothing. It is counted if a driver told it."""
         return self._refusals.refuse(event, epoch)
 
     def handle(self, event: ev.Event, now_ms: int) -> list[Command]:
@@ -159,7 +158,7 @@ class Negotiator:
         return self._warnings.paced(commands, now_ms)
 
     def speculation_view(self, now_ms: int) -> SpeculationView:
-        """What there is to see of slow tasks, copies and blocks."""
+        """A view of slow tasks, copies and blocks."""
         return explain.view_of(self._speculation, now_ms)
 
     def running_attempts(self, most: int) -> tuple[RunningAttempt, ...]:

@@ -7,7 +7,7 @@ is missing says nothing, one that is not known here is passed over: either side 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import IO, Any
 
 import numpy as np
@@ -17,10 +17,6 @@ import pyarrow.compute as pc
 from yarnspec.core.messages.observations import COLUMNS, NONE, IntColumn, Observations
 
 _NAMES = ("host", "executor")
-_SCHEMA = pa.schema(
-    [(name, pa.dictionary(pa.int32(), pa.string()) if name in _NAMES else pa.int64()) for name in COLUMNS]
-    + [("text", pa.string())]
-)
 
 
 def observations_of(batch: pa.RecordBatch) -> Observations:
@@ -39,21 +35,6 @@ def observations_of(batch: pa.RecordBatch) -> Observations:
     return Observations(**columns, hosts=names["host"], executors=names["executor"], texts=_texts(known.get("text")))
 
 
-def batch_of(rows: Observations) -> pa.RecordBatch:
-    """The record batch that says the same as these rows."""
-    columns: list[Any] = []
-    for name in COLUMNS:
-        numbers = getattr(rows, name)
-        if name in _NAMES:
-            table = rows.hosts if name == "host" else rows.executors
-            codes = pa.array(numbers, type=pa.int32(), mask=numbers < 0)
-            columns.append(pa.DictionaryArray.from_arrays(codes, pa.array(table, type=pa.string())))
-        else:
-            columns.append(pa.array(numbers))
-    columns.append(pa.array([rows.texts.get(row) for row in range(len(rows))], type=pa.string()))
-    return pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
-
-
 def read_stream(source: IO[bytes]) -> Iterator[Observations]:
     """The batches of an Arrow stream, each as soon as it is complete.
 
@@ -63,13 +44,6 @@ def read_stream(source: IO[bytes]) -> Iterator[Observations]:
     with pa.ipc.open_stream(source) as reader:
         for batch in reader:
             yield observations_of(batch)
-
-
-def write_stream(batches: Iterable[Observations], sink: IO[bytes]) -> None:
-    """Write batches as an Arrow stream, which ``read_stream`` reads: so they can be kept in a file."""
-    with pa.ipc.new_stream(sink, _SCHEMA) as writer:
-        for rows in batches:
-            writer.write_batch(batch_of(rows))
 
 
 def _integers(column: Any) -> IntColumn:

@@ -62,8 +62,8 @@ class JournalDirectory:
         """Begin an epoch: shut out the writers of the earlier ones, and take over what they left.
 
         Takes as long as the file system needs for it, on HDFS some seconds when an earlier writer did not close its
-        file. What can be done twice is tried again for ``patience_s``. Raises EpochTaken, Fenced, and what the file
-        system raises; nothing is recorded in this epoch then.
+        file. Steps that may be done twice are tried again for ``patience_s``. Raises EpochTaken, Fenced, and errors
+        of the file system. Nothing is recorded in this epoch then.
         """
         options = options or JournalOptions()
         epoch = began.epoch
@@ -97,7 +97,7 @@ class JournalDirectory:
         self._layout.say_refused(epoch, refused)
 
     def refused(self, before: int) -> dict[int, dict[str, int]]:
-        """That word, of each epoch before this one that has left it."""
+        """The counts of each epoch before this one that has left them."""
         return {epoch: word for epoch, word in self._layout.refused().items() if epoch < before}
 
     def _take_over(self, epoch: int, seals: list[EpochSealed]) -> tuple[list[int], Past]:
@@ -120,7 +120,7 @@ class JournalDirectory:
             pass
 
     def replay(self) -> Past:
-        """What all epochs add up to; nothing is changed."""
+        """The sum of all epochs. Nothing is changed."""
         return replay(self._layout, self.epochs(), self._scratch)
 
     def entries(self, epoch: int) -> Iterator[JournalEntry]:
@@ -199,7 +199,7 @@ class _Claim:
 
 
 class _Hold:
-    """What a writer may do in its epoch's directory."""
+    """A writer's access to its epoch's directory."""
 
     def __init__(self, layout: Layout, epoch: int) -> None:
         self._layout = layout
@@ -213,7 +213,7 @@ class _Hold:
         """Nothing will be added any more."""
         seal = self._layout.seal(self._epoch, self._epoch, written)
         if seal.by != self._epoch:
-            raise Fenced(f"epoch {seal.by} has begun")
+            raise Fenced(f"driver epoch {seal.by} has begun")
 
     def say_stopped(self, why: str) -> None:
         """Leave word that the records are not all."""

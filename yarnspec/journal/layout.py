@@ -46,7 +46,7 @@ class Seal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Refused(msgspec.Struct, frozen=True, kw_only=True):
-    """What a writer leaves that a later epoch has shut out: how often it was refused something, by kind."""
+    """The file that a writer leaves when a later epoch has shut it out: how often it was refused something, by kind."""
 
     schema: int = 1
     epoch: int
@@ -73,7 +73,7 @@ class Layout:
         epochs = self.epochs()
         last = max(epochs, default=0)
         if last > epoch:
-            raise Fenced(f"epoch {last} has begun")
+            raise Fenced(f"driver epoch {last} has begun")
         if begun and epoch not in epochs:
             raise JournalGone(f"somebody has deleted {self.directory(epoch)}")
 
@@ -161,7 +161,7 @@ class Layout:
         return Scan(log, epoch, None if seal is None else seal.size_bytes)
 
     def record(self, entry: JournalEntry) -> JournalRecord:
-        """What an entry says; JournalDamaged when its payload is none of its type."""
+        """The record of an entry. Raises JournalDamaged if its payload is none of its type."""
         try:
             return decode(entry)
         except NotOfItsTypeError as error:

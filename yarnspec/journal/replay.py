@@ -1,4 +1,4 @@
-"""What the epochs of a journal add up to."""
+"""Adds up the epochs of a journal."""
 
 from __future__ import annotations
 
@@ -17,20 +17,14 @@ from yarnspec.journal.spool import Spool
 
 
 class Past(NamedTuple):
-    """What earlier epochs left. With a ``problem`` nothing of it may be used again, and ``recorded`` is empty.
+    """The work that earlier epochs recorded. With a ``problem`` none of it may be used again: ``recorded`` is empty.
 
-    That one could not record to its end is none: it left what a driver leaves that dies at that moment. Only what the
-    program wrote to files afterwards is not known, as ``recorded`` says (``lost_of``).
-
-    ``before_problem`` is what could be read nevertheless, to tell what may have been written; what it says is true, but
-    not all that was. ``ignored_bytes`` follow what counts: writers that died were cut off in them, or others that did
-    not know that they were replaced added them.
+    An epoch that could not record to its end is no problem: it left what a driver leaves that dies at that moment. Only
+    the files that the program wrote afterwards are not known, as ``recorded`` says (``lost_of``).
     """
 
     recorded: Recorded
     problem: str = ""
-    before_problem: Recorded | None = None
-    ignored_bytes: int = 0
 
 
 def replay(layout: Layout, epochs: list[int], scratch: Path | None = None) -> Past:
@@ -39,23 +33,20 @@ def replay(layout: Layout, epochs: list[int], scratch: Path | None = None) -> Pa
     ``scratch`` is a local directory with room for the map outputs (None: that for temporary files), which are read from
     there later. OSError when there is none.
     """
-    recorded, ignored_bytes = Recorded(Spool(scratch)), 0
+    recorded = Recorded(Spool(scratch))
     apply, record_of = recorded.apply, layout.record
     for epoch in epochs[_first_to_read(layout, epochs) :]:
-        sizes = layout.sizes(epoch)
         try:
-            scan = layout.scan(epoch, layout.seal_of(epoch))
-            for entry in scan:
+            for entry in layout.scan(epoch, layout.seal_of(epoch)):
                 apply(record_of(entry))
         except JournalDamaged as damage:
-            return Past(Recorded(), damage.message, recorded, ignored_bytes)
+            return Past(Recorded(), damage.message)
         recorded.end_of_epoch()
-        ignored_bytes += max(0, layout.log_bytes(sizes) - scan.size_bytes)
         if why := layout.why_stopped(epoch):
             apply(lost_record(f"the recording of epoch {epoch} stopped: {why}"))
-            # What it finished after that nobody knows.
+            # Nobody knows which work it finished after that.
             apply(progress_record(progress_of(recorded)._replace(epoch=epoch)))
-    return Past(recorded, ignored_bytes=ignored_bytes)
+    return Past(recorded)
 
 
 def _first_to_read(layout: Layout, epochs: list[int]) -> int:

@@ -37,10 +37,10 @@ class LogWriter(Protocol):
 
 
 class JournalFiles(Protocol):
-    """What the journal needs of a file system; a missing file is FileNotFoundError, an existing one FileExistsError."""
+    """A file system as the journal needs it. A missing file is FileNotFoundError, an existing one FileExistsError."""
 
     def list(self, path: str) -> Sequence[Listed]:
-        """What is in a directory."""
+        """The names in a directory."""
 
     def read(self, path: str, *, offset: int = 0, size_bytes: int | None = None) -> bytes:
         """Bytes of a file."""

@@ -11,9 +11,9 @@ from yarnspec.journal.layout import Layout, Seal
 
 
 class EpochReport(NamedTuple):
-    """What ``verify`` found of one epoch.
+    """The findings of ``verify`` about one epoch.
 
-    ``ignored_bytes`` follow what counts, and ``ignored_records`` are the whole records in them: those that a writer
+    ``ignored_bytes`` follow the part that counts. ``ignored_records`` are the whole records in them, which a writer
     added after the seal. ``unread_bytes`` are on disk but cannot be read before the file is closed.
     """
 

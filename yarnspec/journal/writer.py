@@ -1,10 +1,10 @@
 """Writes the records of one epoch in a thread of its own, off the path of whoever decides.
 
-After the first error nothing more is written, since a journal with a hole would be worse than one that stops: the
-application goes on, and ``on_stopped`` says so, also while the file system holds the journal's thread. A writer that
-finds that a later epoch has begun stops as well. It looks after each sync and before it tells anybody that a record is
-durable; the later epoch begins before it measures how much of this one counts. So what was told to be durable counts,
-and what does not count was told to nobody.
+After the first error nothing more is written: a journal with a hole would be worse than one that stops. The application
+goes on, and ``on_stopped`` says so, also while the file system holds the journal's thread. A writer stops as well when
+it finds that a later epoch has begun. It looks after each sync, before it tells anybody that a record is durable. The
+later epoch begins before it measures how much of this one counts. So a record that was told to be durable counts, and
+nobody was told of a record that does not count.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Written(NamedTuple):
 
 
 class EpochHold(Protocol):
-    """What the writer asks of, and leaves in, the directory of its epoch."""
+    """The directory of its epoch, as the writer needs it."""
 
     def check(self) -> None:
         """Fenced when a later epoch has begun, JournalGone when this one's directory is not there any more."""
@@ -125,7 +125,7 @@ class Journal:
 
     @property
     def written(self) -> Written:
-        """What is on disk."""
+        """The position up to which everything is on disk."""
         return self._written
 
     def append(self, record: JournalRecord) -> int:
@@ -203,7 +203,7 @@ class Journal:
         return self._seq
 
     def _next_batch(self) -> tuple[bytearray, int, list[tuple[int, Future[int]]]] | None:
-        """What is to be written now, with its last sequence number; None when nothing will come any more."""
+        """The bytes to write now, with their last sequence number; None if nothing will come any more."""
         with self._changed:
             while not (self._closing or self._stopped is not None or self._is_due()):
                 self._changed.wait(self._until_due_s())
@@ -279,7 +279,7 @@ class Journal:
             try:
                 self._hold.check()
             except Fenced as fenced:
-                self._stopped = Stopped(f"{fenced.message} ({why})", fenced=True)
+                self._stopped = Stopped(fenced.message, fenced=True)
             except Exception:  # noqa: S110 - the first error is the one to tell
                 pass
         self._end()

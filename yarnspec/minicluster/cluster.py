@@ -206,10 +206,6 @@ class MiniCluster:
             "hosts": [_host_status(record.shape, host, (reports or {}).get(host)) for host in record.shape.hosts],
         }
 
-    def logs_tail(self, daemon: str, lines: int = 25) -> str:
-        """Return the last lines of a daemon's log (`resourcemanager`, `namenode`, `nodemanager-127.0.0.2`, …)."""
-        return log_tail(self.home, daemon, lines)
-
     # -- single daemons ------------------------------------------------------------------------------------------------
 
     def host_stop(self, host: str, *, kill: bool = False) -> None:

@@ -1,1 +1,1 @@
-"""What the outside can see of an application: its event log, status, REST, progress and history."""
+"""The outside's view of an application: its event log, status, REST, progress and history."""

@@ -1,6 +1,6 @@
 """Output files that user code writes itself, safe for copies and restarts: with YARN and in plain local Spark.
 
-``PartitionFileSink(path, writer).save(data)`` writes one file for each partition (seed 001; ``docs/sink.md``).
+``PartitionFileSink(path, writer).save(data)`` writes one file for each partition (``docs/sink.md``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Attempts at the partitions of an output, and the four sets of them that seed 001 keeps."""
+"""Attempts at the partitions of an output, and four sets of them.
+
+The sets are those of the speculative execution proposal (FLINK-10644).
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ class Task:
 
 @dataclass(frozen=True)
 class AttemptSets:
-    """Seed 001's four sets, of attempts' ids.
+    """The proposal's four sets, of attempts' ids.
 
     What is published is ``fast`` and ``finished``; everything else of ``all`` is deleted, and so is whatever turns up
     later.

@@ -40,7 +40,7 @@ class Published:
 
     ``path`` and ``files`` are as Spark reads them: with ``file:`` or ``hdfs:``, and a ``\\`` before what it would take
     for a pattern. ``written``: partitions that ran now; the others were left whole by the driver before (all of them,
-    when it had published already). ``attempts``: the four sets of seed 001.
+    when it had published already). ``attempts``: see ``AttemptSets``.
     """
 
     path: str

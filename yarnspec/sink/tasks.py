@@ -62,7 +62,7 @@ class _Raw(io.FileIO):
         return 0 if self.astray else super().seek(offset, whence)
 
 
-class _File(io.BufferedRandom):
+class _PartitionFile(io.BufferedRandom):
     """What a writer gets. To close it, as ``with file:`` does, leaves it open for wrappers that write when they go."""
 
     def __init__(self, path: Path) -> None:
@@ -99,7 +99,7 @@ def chunks_of(writer: Writer, records: Iterator[Any]) -> Iterator[bytes]:
     directory = tempfile.mkdtemp(prefix="yarnspec-sink-", dir=local_directories()[0])
     try:
         path = Path(directory) / "file"
-        file = _File(path)
+        file = _PartitionFile(path)
         try:
             _write(writer, records, file)
         except BaseException:
@@ -119,7 +119,7 @@ def chunks_of(writer: Writer, records: Iterator[Any]) -> Iterator[bytes]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _write(writer: Callable[..., Any], records: Iterator[Any], file: _File) -> None:
+def _write(writer: Callable[..., Any], records: Iterator[Any], file: _PartitionFile) -> None:
     holders, descriptors, others = _holders(file), _descriptors(file), _others(file)
     result = writer(iter(records), file)
     if hasattr(result, "__next__"):
@@ -148,7 +148,7 @@ def _write(writer: Callable[..., Any], records: Iterator[Any], file: _File) -> N
         )
 
 
-def _check_open(file: _File) -> None:
+def _check_open(file: _PartitionFile) -> None:
     """Raise TypeError where what the file itself has kept back can no longer come."""
     if file.bottom.closed:
         raise TypeError("the writer has closed file.raw: nobody can tell what the file itself had kept back")
@@ -160,19 +160,19 @@ def _check_open(file: _File) -> None:
         raise TypeError(_CLOSED)
 
 
-def _others(file: _File) -> list[io.FileIO]:
+def _others(file: _PartitionFile) -> list[io.FileIO]:
     """Files in Python on the same descriptor, garbage among them: what they keep would not come."""
     number = file.fileno()
     found = [each for each in gc.get_objects() if issubclass(type(each), io.FileIO) and each is not file.bottom]
     return [each for each in found if not each.closed and each.fileno() == number]
 
 
-def _holders(file: _File) -> int:
+def _holders(file: _PartitionFile) -> int:
     """How much has the file; to be asked for from one place only, as callers count."""
     return sys.getrefcount(file) + sys.getrefcount(file.bottom)
 
 
-def _flush_text(file: _File) -> int:
+def _flush_text(file: _PartitionFile) -> int:
     """Have the text wrappers around the file hand on what they have; returns how many there are."""
     wrappers = [each for each in gc.get_referrers(file) if isinstance(each, io.TextIOWrapper)]
     for each in wrappers:
@@ -180,7 +180,7 @@ def _flush_text(file: _File) -> int:
     return len(wrappers)
 
 
-def _garbage_writes(file: _File) -> bool:
+def _garbage_writes(file: _PartitionFile) -> bool:
     """Collect garbage; whether some of it has written to the file as it went.
 
     Of wrappers around each other Python may end the inner one first, and what the outer one has is lost then.
@@ -192,7 +192,7 @@ def _garbage_writes(file: _File) -> bool:
     return file.bottom.writes > before
 
 
-def _descriptors(file: _File) -> int:
+def _descriptors(file: _PartitionFile) -> int:
     """How many there are for the file in this process, or for the one that a library has put in its place."""
     ours = {file.identity}
     with contextlib.suppress(FileNotFoundError):

@@ -9,13 +9,13 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
 
 from yarnspec.plan import HADOOP_CONF_JAR_FILE, JAR_FILE, OWN_NAMES, PROGRAM_REPORT_FILE, SPARK_JARS_LINK, Plan
-from yarnspec.spark.last_words import Failure, last_lines, last_traceback, of_failure, tail
+from yarnspec.spark.last_words import ProgramError, last_lines, last_traceback, of_error, tail
 from yarnspec.spark.runtime import (
     COMMAND_LINE_MASTER,
     DRIVER_MAIN,
@@ -72,7 +72,7 @@ class ProgramEnd(msgspec.Struct, frozen=True):
     """What the hook in the program notes when Python ends: the code that the program named, or the error."""
 
     exit_code: int | None = None
-    failure: Failure | None = None
+    failure: ProgramError | None = None
 
 
 class DriverExit(msgspec.Struct, frozen=True):
@@ -124,8 +124,8 @@ class DriverProcess:
         """The file that holds the driver's log and the program's standard error."""
         return self._log_directory / STDERR_FILE
 
-    def command(self) -> list[str]:
-        """The JVM's command line: no secret stands in it."""
+    def command(self, environment: Mapping[str, str]) -> list[str]:
+        """The JVM's command line in this environment; no secret stands in it."""
         plan = self._plan
         if plan.spark_jars is None:
             jars = spark_home() / "jars"
@@ -133,7 +133,6 @@ class DriverProcess:
             jars = self._directory / SPARK_JARS_LINK
         else:
             jars = Path(plan.spark_jars)
-        environment = self.environment()
         class_path = [
             # The user's first, then the working directory, as in Spark.
             *(expand(entry, environment) for entry in plan.driver_class_path),
@@ -168,7 +167,7 @@ class DriverProcess:
         environment.pop("JDK_JAVA_OPTIONS", None)
         environment = set_variables(plan.driver_environment, environment)
         environment |= {
-            # The JVM puts it first on the program's PYTHONPATH: files of --py-files come before what stands there now.
+            # The JVM puts it first on the program's PYTHONPATH, before Spark's own.
             "YARNSPEC_PROGRAM_HOOK": str(Path(__file__).parent / "program_hook"),
             "PYSPARK_PYTHON": plan.worker_python,
             "PYSPARK_DRIVER_PYTHON": plan.driver_python,
@@ -216,8 +215,9 @@ class DriverProcess:
             stream.write(msgspec.json.encode(told))
         with self.stdout.open("ab") as out, self.stderr.open("ab") as err:
             self._begins = {self.stdout: out.tell(), self.stderr: err.tell()}
+            environment = self.environment()
             process = subprocess.Popen(
-                [*_SHELL, *self.command()], stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self.environment()
+                [*_SHELL, *self.command(environment)], stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment
             )
         self._process = process
         short_of_memory = _kernel_ended_for_memory()
@@ -281,7 +281,7 @@ class DriverProcess:
         """The program's error. Without a note of it what the logs hold: Spark sends the program's stderr to stdout."""
         end = self._program_end()
         if end is not None and end.failure is not None:
-            return of_failure(end.failure)
+            return of_error(end.failure)
         logs = self._begins.items()
         if any(_says(*log, _NO_PROGRAM.format(self._plan.driver_python)) for log in logs):
             return (

@@ -63,8 +63,6 @@ if [ -z "${{SPARK_HOME:-}}" ]; then
 fi
 . ./{EXECUTOR_VARIABLES_FILE}
 {secret}
-# Spark puts the modules of --py-files there before a task's Python starts, which looks for sitecustomize first of all.
-export PYTHONPATH="$PWD${{PYTHONPATH:+:$PYTHONPATH}}"
 python={shlex.quote(plan.worker_python)}
 export SPARK_HOME PYSPARK_PYTHON="$python" SPARK_LOCAL_IP="$NM_HOST"
 spark_jars={jars or '""'}

@@ -27,14 +27,14 @@ _READ_BYTES = 8 * 1024 * 1024
 """How far back a log is looked through: an error's text may hold a query plan of megabytes."""
 
 
-class Failure(msgspec.Struct, frozen=True):
+class ProgramError(msgspec.Struct, frozen=True):
     """The error that ended the program, as the hook in the program notes it: each frame's lines, and type with text."""
 
     frames: tuple[str, ...]
     text: str
 
 
-def of_failure(failure: Failure) -> str:
+def of_error(failure: ProgramError) -> str:
     """Python's traceback of an error, without the middle of what is long and without Java's stack."""
     message = [line for line in failure.text.rstrip().splitlines() if not _JAVA_STACK.match(line)]
     return _traceback("".join(failure.frames).splitlines(), message)

@@ -24,7 +24,7 @@ EPOCH_MAX = 21
 """Task numbers begin at epoch times 10^8, and some of Spark's writers take them for 32-bit integers."""
 
 PROGRAM_LISTS = ("spark.submit.pyFiles", "spark.jars")
-"""Lists of files that are part of the program."""
+"""Lists of files that are part of the program; of Python files those that Spark fetches from the web."""
 
 LOCAL_SCHEMES = ("", "local", "file")
 """Of files that are in the driver's container or on its host."""

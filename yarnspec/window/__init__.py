@@ -1,7 +1,7 @@
 """All records of a partition as one window, for DataFrames and RDDs: with YARN and in plain local Spark.
 
-``full_window_partition(data)`` gives the view; on it there are ``map_partition``, ``sort_partition``, ``aggregate`` and
-``reduce`` (seed 002; ``docs/window.md``).
+``full_window_partition(data)`` gives the view. Its methods are ``map_partition``, ``sort_partition``, ``aggregate`` and
+``reduce``, as in the full-window processing proposal (FLIP-380; ``docs/window.md``).
 """
 
 from __future__ import annotations

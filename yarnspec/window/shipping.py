@@ -2,7 +2,7 @@
 
 Functions of ``yarnspec.window`` and ``yarnspec.sink`` are pickled by name, so that what Spark ships is small, and the
 same from one life of the driver to the next (a class pickled by value is not). The workers find the names in a zip file
-that goes with the application as ``--py-files`` do; user code that imports one of the two finds it there, too.
+that the driver serves by ``addPyFile``; user code that imports one of the two finds it there, too.
 """
 
 from __future__ import annotations

@@ -100,8 +100,9 @@ def to_decisions(sender: Sender, tasks: int) -> Rate:
     threading.Thread(target=decide, daemon=True).start()
     rate = _timed(sender, tasks, lambda rows: inbox.put(events.Observed(rows=rows)), decided)
     inbox.put(events.DriverStopping())
-    if log.last_seq != tasks + 1 or fold.document().tasks.finished != tasks:
-        message = f"{log.last_seq - 1} ends of tasks were logged, not {tasks}"
+    logged = log.append(events.DriverStopping(), now_ms).seq - 2
+    if logged != tasks or fold.document().tasks.finished != tasks:
+        message = f"{logged} ends of tasks were logged, not {tasks}"
         raise AssertionError(message)
     return rate
 

@@ -21,7 +21,7 @@ from yarnspec.observe.log.eventlog import EventLog
 from yarnspec.observe.log.history import Result
 from yarnspec.yarn.files.local_files import LocalFiles
 from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
-from yarnspec.yarn.skein.staging import staging_directory
+from yarnspec.yarn.skein.staging_directory import staging_directory
 
 SUCCEEDED = FinishApplication(reason="done", status="SUCCEEDED", exit_code=0)
 DOCUMENT = StatusDocument(application_id="application_1_0001", state="SUCCEEDED")

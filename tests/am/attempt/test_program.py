@@ -21,8 +21,11 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path
 
 
+PROGRAM = Program(primary="app.py", python_files=("helper.py",))
+
+
 def made(**more: object) -> Plan:
-    return plan(driver_python=sys.executable, **more)
+    return plan(**{"driver_python": sys.executable, "program": PROGRAM} | more)
 
 
 def identified(
@@ -30,7 +33,7 @@ def identified(
 ) -> ApplicationRegistered:
     return identify(
         plan_ or made(),
-        {"spark.submit.pyFiles": "helper.py", "spark.jars": "lib.jar"} if properties is None else properties,
+        {"spark.jars": "lib.jar"} if properties is None else properties,
         application_id="application_1_0001",
         directory=directory,
     )
@@ -54,10 +57,12 @@ def test_another_file_is_another_program(directory: Path, name: str) -> None:
 
 def test_so_are_another_order_of_files_other_arguments_and_another_environment(directory: Path) -> None:
     before = identified(directory)
-    swapped = identified(directory, {"spark.submit.pyFiles": "lib.jar", "spark.jars": "helper.py"})
+    swapped = identified(
+        directory, {"spark.jars": "helper.py"}, made(program=Program(primary="app.py", python_files=("lib.jar",)))
+    )
     assert swapped.program_digest != before.program_digest
     for other in (
-        made(program=Program(primary="app.py", arguments=(b"2026-11-21",))),
+        made(program=msgspec.structs.replace(PROGRAM, arguments=(b"2026-11-21",))),
         made(driver_environment={"DATE": "2026-11-21"}),
     ):
         assert identified(directory, plan_=other).arguments_digest != before.arguments_digest

@@ -95,7 +95,10 @@ def test_an_attempt_that_was_replaced_does_not_end_the_application() -> None:
         replaced = unless_replaced(failed, 2, newest)
         assert isinstance(replaced, AbandonAttempt)
         assert replaced.exit_code == CRASHED
-        assert replaced.reason == "attempt 2 is over: attempt 3 has begun (FileNotFoundException)"
+        assert replaced.reason == (
+            "application attempt 3 has begun, and only the newest decides how the application ends. "
+            "Attempt 2 ended as well: FileNotFoundException"
+        )
     assert unless_replaced(LOST, 2, [lambda: 3]) is LOST
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.am.world import APP, HandMadeBridge, HandMadeService
 from yarnspec.am.executors.executor_containers import ExecutorContainers
 from yarnspec.am.executors.placement_file import PlacementFile
-from yarnspec.am.journal.recording import RECORDS, Recording
+from yarnspec.am.journal.journal_recorder import RECORDS, Recording
 from yarnspec.am.loop.shell import Shell
 from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.carried import CarriedBlocks
@@ -454,7 +454,7 @@ def test_what_is_to_be_kept_goes_to_the_journal_in_order_and_the_answers_with_it
         commands.ForgetWrites(reason="r", ordinals=(1,)),
         commands.RecordLost(reason="r"),
         commands.AnswerWrite(reason="r", question=2),
-        commands.AdmitLimit(reason="r", recording=True),
+        commands.ReportRecoveryLimit(reason="r", recording=True),
     ]
     world = make({STARTED.__class__: [*answer, FINISH]})
     world.run(STARTED)

@@ -17,7 +17,7 @@ from yarnspec.am.executors.executor_containers import ExecutorContainers
 from yarnspec.am.sources import event_sources as sources
 from yarnspec.am.sources.allocations import Allocations
 from yarnspec.am.sources.event_sources import DriverEvents, ProgramReports, ProviderEvents, TaskFeed
-from yarnspec.am.sources.watcher import Watcher
+from yarnspec.am.sources.repeating_thread import Watcher
 from yarnspec.core.messages import events
 from yarnspec.core.messages.events import Event
 from yarnspec.feed.columns import Rows

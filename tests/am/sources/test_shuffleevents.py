@@ -52,7 +52,7 @@ def test_what_came_back_and_what_executors_found() -> None:
 @pytest.mark.parametrize(
     ("told", "event"),
     [
-        ({"type": "shuffle_dropped", "shuffle": 7}, rec.ShuffleDropped(shuffle=7)),
+        ({"type": "shuffle_dropped", "shuffle": 7}, rec.ShuffleForgotten(shuffle=7)),
         ({"type": "recording_stopped", "shuffle": -1, "why": "w"}, rec.RecordingStopped(shuffle=-1, why="w")),
         ({"type": "saved_unreadable", "why": "w"}, rec.SavedUnreadable(why="w")),
         (

@@ -18,7 +18,7 @@ from yarnspec.core.messages.commands import (
     Command,
     LaunchCopy,
     RefuseBlock,
-    SpareHost,
+    SlowHostNotBlocked,
     UnblockHost,
     UpdatePlacement,
     UpdateTaskBlocks,
@@ -197,11 +197,11 @@ def test_a_slow_host_is_not_blocked_when_the_work_would_end_later_without_it() -
 
 def test_why_a_slow_host_is_kept_is_recorded_once_with_its_numbers() -> None:
     world, answer = spared_world(6)
-    told = only(SpareHost, answer)
+    told = only(SlowHostNotBlocked, answer)
     assert told.host == H3
     assert "x as long as on other hosts" in told.reason  # why it is slow
     assert "tasks are left; 6 slots elsewhere need" in told.reason  # and why it is kept all the same
-    assert of(SpareHost, world.pass_ms(60_000)) == []
+    assert of(SlowHostNotBlocked, world.pass_ms(60_000)) == []
 
 
 def with_two_proven(world: Stragglers, notes: Notes[str]) -> SlowHostPolicy:

@@ -341,5 +341,5 @@ class Stages(RuleBasedStateMachine):
         assert of(RequestContainers, self.world.pass_ms(HOUR_MS)) == []
 
 
-Stages.TestCase.settings = settings(max_examples=80, stateful_step_count=50)
+Stages.TestCase.settings = settings(max_examples=25, stateful_step_count=50)
 TestStages = Stages.TestCase

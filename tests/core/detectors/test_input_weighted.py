@@ -1,4 +1,4 @@
-"""The rule of seed 000 on time per input byte."""
+"""The rule of the speculative execution proposal (FLINK-10644), on time per input byte."""
 
 from __future__ import annotations
 

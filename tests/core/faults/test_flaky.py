@@ -51,6 +51,7 @@ def run(seed: int, hosts: int, share: float, broken_from: int = ROUNDS) -> tuple
     return "", 0
 
 
+@pytest.mark.one_a_day("flaky tasks")
 @pytest.mark.parametrize("hosts", [2, 4])
 @pytest.mark.parametrize("share", [0.02, 0.1])
 def test_failures_that_have_nothing_to_do_with_hosts_block_none(hosts: int, share: float) -> None:
@@ -58,6 +59,7 @@ def test_failures_that_have_nothing_to_do_with_hosts_block_none(hosts: int, shar
     assert len(blocked) <= 1, blocked
 
 
+@pytest.mark.one_a_day("flaky hosts")
 @pytest.mark.parametrize(("hosts", "most"), [(2, 24), (4, 16)])
 def test_a_host_where_most_tasks_fail_is_found_soon(hosts: int, most: int) -> None:
     found = [run(seed, hosts, 0.005, broken_from=20) for seed in SEEDS]

@@ -137,7 +137,7 @@ def test_what_comes_of_dead_drivers_is_counted_by_driver_and_kind() -> None:
     negotiator = running().negotiator
     came = [
         ev.DriverReady(driver_url="spark://x@h:1", ui_url=None), ev.TargetExecutorsChanged(count=4),
-        wr.WriteCommitting(question=1, write=1, files=1, digest="d", made={}), ev.TargetExecutorsChanged(count=5),
+        wr.WriteCommitBeginning(question=1, write=1, files=1, digest="d", made={}), ev.TargetExecutorsChanged(count=5),
     ]  # fmt: skip
     last = [negotiator.refuse(one, 1) for one in came][-1]
     assert last == rec.EpochRefused(epoch=1, refused={"registrations": 1, "messages": 2, "writes": 1})

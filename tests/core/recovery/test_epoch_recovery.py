@@ -80,11 +80,11 @@ def test_a_journal_that_does_not_come_keeps_nobody_waiting_for_ever() -> None:
     due = next(one for one in of(cm.SetTimer, world.start(2)) if one.name == REPLAY_TIMER)
     answered = world.fire(REPLAY_TIMER, due.at_ms)
     assert "StartDriver" in names(answered)
-    assert "was not read within" in only(cm.AdmitLimit, answered).reason
+    assert "was not read within" in only(cm.ReportRecoveryLimit, answered).reason
     early = answer(world, declared())
     assert (early.restore, early.record) == (False, False)
     late = world.tell(replayed(saved()))
-    told = {one.about: one.reason for one in of(cm.AdmitLimit, late)}
+    told = {one.about: one.reason for one in of(cm.ReportRecoveryLimit, late)}
     assert "after the driver had started" in told["past"]
     assert "not open yet" in told[""]
     assert not of(cm.OfferSaved, late)
@@ -135,8 +135,8 @@ def test_another_program_or_a_damaged_journal_is_told_and_nothing_of_it_used(fie
     world = World(recovery=ON)
     world.start(2)
     answered = world.tell(replayed(saved(), **fields))
-    assert why in only(cm.AdmitLimit, answered).reason
-    assert only(cm.AdmitLimit, answered).recording
+    assert why in only(cm.ReportRecoveryLimit, answered).reason
+    assert only(cm.ReportRecoveryLimit, answered).recording
     assert only(cm.RefuseShuffles, answered).shuffles == (OLD,)
     assert names(answered).index("RefuseShuffles") < names(answered).index("RecordProgram")
     found = answer(world, declared())
@@ -172,7 +172,7 @@ def test_what_has_not_waited_too_long_is_used(waits: dict[int, int], keep_for_ms
     recovery = msgspec.structs.replace(LATE, keep_for_ms=keep_for_ms)
     world, answered = third_epoch(saved(epoch=2), waits=waits, recovery=recovery)
     assert only(cm.OfferSaved, answered).shuffles == (OLD,)
-    assert not of(cm.AdmitLimit, answered)
+    assert not of(cm.ReportRecoveryLimit, answered)
     assert answer(world, declared()).restore
 
 
@@ -186,8 +186,8 @@ def test_what_has_not_waited_too_long_is_used(waits: dict[int, int], keep_for_ms
 )
 def test_what_has_waited_too_long_is_not_used_and_nobody_waits_for_its_hosts(waits: dict[int, int], why: str) -> None:
     world, answered = third_epoch(saved(epoch=1), saved(OLD + 1, epoch=1), waits=waits)
-    assert why in only(cm.AdmitLimit, answered).reason
-    assert only(cm.AdmitLimit, answered).recording
+    assert why in only(cm.ReportRecoveryLimit, answered).reason
+    assert only(cm.ReportRecoveryLimit, answered).recording
     assert [one.shuffle for one in of(cm.ForgetShuffle, answered)] == [OLD, OLD + 1]
     # Executors are to delete it, and the journal has lost it before it gets anything new.
     assert only(cm.OfferSaved, answered).shuffles == ()
@@ -206,7 +206,7 @@ def test_what_has_waited_too_long_is_not_used_and_nobody_waits_for_its_hosts(wai
 def test_where_all_that_waited_too_long_is_forgotten_already_executors_still_delete_it() -> None:
     _, answered = third_epoch(waits={2: 420_000, 3: 1_000})
     assert only(cm.OfferSaved, answered).shuffles == ()
-    assert not of(cm.AdmitLimit, answered)
+    assert not of(cm.ReportRecoveryLimit, answered)
 
 
 def test_two_epochs_in_a_row_without_progress_end_the_application() -> None:
@@ -335,7 +335,7 @@ def test_when_the_journal_does_not_come_each_question_is_answered_at_once(epoch:
     assert not of(cm.AnswerShuffle, world.tell(declared()))
     overdue = world.fire(REPLAY_TIMER, due.at_ms)
     assert only(cm.AnswerShuffle, overdue).question == 1
-    assert only(cm.AdmitLimit, overdue).reason
+    assert only(cm.ReportRecoveryLimit, overdue).reason
     found = answer(world, declared(1))
     assert (found.restore, found.record) == (False, False)
     assert "not open yet" in found.reason
@@ -355,7 +355,7 @@ def test_a_question_is_answered_in_time_when_the_journal_is_not_open() -> None:
     answered = world.tell(replayed(epochs=(), progress=0))
     assert [one.shuffles for one in of(cm.RefuseShuffles, answered)] == [(NEW,), (NEW + 1,)]
     assert names(answered).index("RecordShuffle") < names(answered).index("RefuseShuffles")
-    assert only(cm.AdmitLimit, answered).recording
+    assert only(cm.ReportRecoveryLimit, answered).recording
     found = answer(world, declared(2))
     assert (found.record, found.waited_ms) == (True, 0)
 
@@ -369,14 +369,14 @@ def test_what_the_journal_has_no_room_for_is_not_recorded_nor_of_use_to_what_is_
     world.tell(replayed(epochs=(), progress=0))
     assert all(answer(world, declared(number)).record for number in (0, 1))
     answered = world.tell(declared(2))
-    assert names(answered) == ["AdmitLimit", "RecordShuffle", "RefuseShuffles", "AnswerShuffle"]
+    assert names(answered) == ["ReportRecoveryLimit", "RecordShuffle", "RefuseShuffles", "AnswerShuffle"]
     assert not only(cm.AnswerShuffle, answered).record
     assert only(cm.RefuseShuffles, answered).shuffles == (NEW + 2,)
-    admitted = only(cm.AdmitLimit, answered)
+    admitted = only(cm.ReportRecoveryLimit, answered)
     assert admitted.recording
     assert "room for the outputs of 8 maps" in admitted.reason
-    assert "AdmitLimit" not in names(world.tell(declared(3)))
-    world.tell(rec.ShuffleDropped(shuffle=NEW))
+    assert "ReportRecoveryLimit" not in names(world.tell(declared(3)))
+    world.tell(rec.ShuffleForgotten(shuffle=NEW))
     assert answer(world, declared(4)).record
 
 
@@ -395,8 +395,8 @@ def test_a_journal_that_cannot_be_opened_only_costs_the_recording() -> None:
     world.start()
     world.tell(declared())
     answered = world.tell(rec.JournalReplayed(off="the disk is full"))
-    assert not only(cm.AdmitLimit, answered).recording
-    assert "the disk is full" in only(cm.AdmitLimit, answered).reason
+    assert not only(cm.ReportRecoveryLimit, answered).recording
+    assert "the disk is full" in only(cm.ReportRecoveryLimit, answered).reason
     found = only(cm.AnswerShuffle, answered)
     assert (found.restore, found.record) == (False, False)
     assert not {"RecordShuffle", "RecordProgram"} & set(names(world.commands))
@@ -404,17 +404,20 @@ def test_a_journal_that_cannot_be_opened_only_costs_the_recording() -> None:
 
 def test_a_journal_that_ends_leaves_what_is_saved_usable() -> None:
     world = second_epoch(saved())
-    assert not only(cm.AdmitLimit, world.tell(rec.RecordingEnded(why="the disk is full"))).recording
+    assert not only(cm.ReportRecoveryLimit, world.tell(rec.RecordingEnded(why="the disk is full"))).recording
     found = answer(world, declared())
     assert (found.restore, found.record) == (True, False)
-    assert not world.tell(rec.ShuffleDropped(shuffle=OLD))
+    assert not world.tell(rec.ShuffleForgotten(shuffle=OLD))
 
 
 def test_an_attempt_that_another_has_taken_over_from_ends() -> None:
     world = second_epoch()
-    told = world.tell(rec.RecordingEnded(why="epoch 3 has begun", fenced=True))
+    told = world.tell(rec.RecordingEnded(why="driver epoch 3 has begun", fenced=True))
     assert names(told) == ["StopDriver", "AbandonAttempt"]
-    assert told[1].reason == "epoch 3 has begun, so epoch 2 may change nothing any more"
+    assert told[1].reason == (
+        "driver epoch 3 has begun. Only the newest driver of an application may write, "
+        "so yarnspec stopped driver epoch 2"
+    )
 
 
 def test_a_shuffle_that_cannot_be_told_of_any_more_is_refused_for_good() -> None:
@@ -422,7 +425,9 @@ def test_a_shuffle_that_cannot_be_told_of_any_more_is_refused_for_good() -> None
     world.tell(declared())
     answered = world.tell(rec.RecordingStopped(shuffle=NEW, why="the queue was full"))
     assert only(cm.RefuseShuffles, answered).shuffles == (NEW,)
-    assert not only(cm.AdmitLimit, world.tell(rec.RecordingStopped(shuffle=rec.ALL_SHUFFLES, why="x"))).recording
+    assert not only(
+        cm.ReportRecoveryLimit, world.tell(rec.RecordingStopped(shuffle=rec.ALL_SHUFFLES, why="x"))
+    ).recording
     assert not answer(world, declared(1)).record
 
 
@@ -438,10 +443,10 @@ def test_a_shuffle_is_refused_also_when_nothing_new_is_recorded_any_more() -> No
 
 def test_one_executor_that_keeps_nothing_is_told_and_where_none_does_nothing_is_recorded() -> None:
     world = second_epoch()
-    one = only(cm.AdmitLimit, world.tell(rec.AdoptionOff(executor_id="1", host="h1", why="no room")))
+    one = only(cm.ReportRecoveryLimit, world.tell(rec.AdoptionOff(executor_id="1", host="h1", why="no room")))
     assert one.recording
     assert "executor 1 on h1" in one.reason
-    none = only(cm.AdmitLimit, world.tell(rec.AdoptionOff(executor_id="", host="", why="encrypted")))
+    none = only(cm.ReportRecoveryLimit, world.tell(rec.AdoptionOff(executor_id="", host="", why="encrypted")))
     assert not none.recording
     assert none.reason.endswith("encrypted")
 
@@ -458,17 +463,17 @@ def test_what_the_program_begins_to_do_and_no_next_driver_can_go_on_with_is_told
     kind: rec.Unrecoverable, said: str
 ) -> None:
     world = second_epoch()
-    told = only(cm.AdmitLimit, world.tell(rec.Unrecorded(kind=kind, why="count at a.py:3")))
+    told = only(cm.ReportRecoveryLimit, world.tell(rec.Unrecorded(kind=kind, why="count at a.py:3")))
     assert (told.about, told.recording) == (kind, True)
     assert told.reason.endswith(said)
     world.tell(rec.AdoptionOff(executor_id="", host="", why="encrypted"))
-    assert not only(cm.AdmitLimit, world.tell(rec.Unrecorded(kind=kind, why="x"))).recording
+    assert not only(cm.ReportRecoveryLimit, world.tell(rec.Unrecorded(kind=kind, why="x"))).recording
 
 
 def test_that_the_program_is_not_the_same_is_told_also_where_no_shuffle_is_saved() -> None:
     world = World(recovery=ON)
     world.start(2)
-    told = only(cm.AdmitLimit, world.tell(replayed(changed=("its files", "Spark's version"))))
+    told = only(cm.ReportRecoveryLimit, world.tell(replayed(changed=("its files", "Spark's version"))))
     said = "nothing of earlier epochs is used again: the program is not the same: its files, Spark's version"
     assert told.reason == said
 
@@ -485,15 +490,15 @@ def test_where_nothing_is_kept_it_is_still_recorded_that_something_was_done() ->
 def test_what_spark_forgets_is_forgotten() -> None:
     world = second_epoch()
     world.tell(declared())
-    assert only(cm.ForgetShuffle, world.tell(rec.ShuffleDropped(shuffle=NEW))).shuffle == NEW
-    assert not of(cm.ForgetShuffle, world.tell(rec.ShuffleDropped(shuffle=NEW)))
+    assert only(cm.ForgetShuffle, world.tell(rec.ShuffleForgotten(shuffle=NEW))).shuffle == NEW
+    assert not of(cm.ForgetShuffle, world.tell(rec.ShuffleForgotten(shuffle=NEW)))
 
 
 def test_the_shuffles_of_a_second_context_are_not_recorded() -> None:
     world = second_epoch()
     world.driver_ready()
     assert answer(world, declared()).record
-    assert not only(cm.AdmitLimit, world.driver_ready()).recording
+    assert not only(cm.ReportRecoveryLimit, world.driver_ready()).recording
     assert not answer(world, declared(1)).record
 
 
@@ -636,11 +641,11 @@ def test_a_fault_of_ours_costs_the_recovery_and_not_the_job(method: str) -> None
     found = only(cm.AnswerShuffle, answered)
     assert (found.question, found.restore, found.record) == (1, False, False)
     assert only(cm.StartDriver, answered).epoch == 2
-    assert not only(cm.AdmitLimit, answered).recording
-    assert "nobody thought of this" in only(cm.AdmitLimit, answered).reason
+    assert not only(cm.ReportRecoveryLimit, answered).recording
+    assert "nobody thought of this" in only(cm.ReportRecoveryLimit, answered).reason
     assert not answer(world, declared(1)).restore
     assert set(placements(world).values()) == {()}
-    assert not world.tell(rec.ShuffleDropped(shuffle=NEW))
+    assert not world.tell(rec.ShuffleForgotten(shuffle=NEW))
 
 
 def test_what_must_not_be_used_is_refused_after_a_fault_of_ours_too() -> None:
@@ -665,10 +670,10 @@ def test_without_recovery_nothing_of_it_happens() -> None:
     assert (answered.shuffle, answered.restore, answered.record) == (None, False, False)
     world.tell(replayed(saved()))
     kinds = {type(one) for one in world.commands}
-    assert not kinds & {cm.RecordShuffle, cm.RecordProgram, cm.OfferSaved, cm.AdmitLimit, cm.GiveUpHost}
+    assert not kinds & {cm.RecordShuffle, cm.RecordProgram, cm.OfferSaved, cm.ReportRecoveryLimit, cm.GiveUpHost}
     assert cm.StartDriver in kinds
 
 
 def test_why_it_is_off_is_told() -> None:
     world = World(recovery=RecoverySettings(off="spark.io.encryption.enabled=true: another key"))
-    assert "another key" in only(cm.AdmitLimit, world.start()).reason
+    assert "another key" in only(cm.ReportRecoveryLimit, world.start()).reason

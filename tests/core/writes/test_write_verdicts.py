@@ -43,8 +43,8 @@ def beginning(number: int = 1, *, existed: bool = True, defers: bool = False) ->
     return wr.WriteBeginning(question=90 + number, write=number, job="j", existed=existed, defers=defers)
 
 
-def committing(number: int, *, read: tuple[str, ...] = ()) -> wr.WriteCommitting:
-    return wr.WriteCommitting(question=80 + number, write=number, files=1, digest="d", made={}, read=read)
+def committing(number: int, *, read: tuple[str, ...] = ()) -> wr.WriteCommitBeginning:
+    return wr.WriteCommitBeginning(question=80 + number, write=number, files=1, digest="d", made={}, read=read)
 
 
 def says(world: World, event: Any) -> str:
@@ -453,7 +453,9 @@ def test_a_write_is_recorded_before_each_of_its_steps() -> None:
     assert (record.job, record.epoch, record.existed) == ("j", 1, False)
     deleting = world.tell(wr.WriteDeleting(question=8, write=1))
     assert names(deleting) == ["AnswerWrite"]
-    showing = world.tell(wr.WriteCommitting(question=3, write=1, files=4, digest="d", made={"x": 1}, done_before=2))
+    showing = world.tell(
+        wr.WriteCommitBeginning(question=3, write=1, files=4, digest="d", made={"x": 1}, done_before=2)
+    )
     assert names(showing) == ["RecordCommitting", "AnswerWrite"]
     recorded = only(cm.RecordCommitting, showing)
     assert (recorded.made, recorded.done_before) == ({"x": 1}, 2)

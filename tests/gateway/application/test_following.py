@@ -14,7 +14,7 @@ from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
 from yarnspec.gateway.application.client import OutputCutOff, OutputPiece
 from yarnspec.gateway.application.following import Followed, exit_code, follow
 from yarnspec.gateway.application.handle import Application
-from yarnspec.gateway.application.killed import GivenUp
+from yarnspec.gateway.application.kill_cleanup import GivenUp
 from yarnspec.observe.forms.document import Final, StatusDocument
 
 ID = "application_1700000000000_0001"

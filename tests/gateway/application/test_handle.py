@@ -11,7 +11,7 @@ from tests.gateway.cluster import AM, APP, EXECUTOR, HOSTS, HandMadeCluster, Han
 from yarnspec.core.messages import commands, events
 from yarnspec.errors import ClusterUnreachable, NotAllowed, NotFound, UsageError
 from yarnspec.gateway.application.handle import Application
-from yarnspec.gateway.application.killed import GivenUp
+from yarnspec.gateway.application.kill_cleanup import GivenUp
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.http.rest import Answer, BlockBody, UnblockBody
 from yarnspec.observe.http.server import RestServer

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import xml.etree.ElementTree as ET
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +19,7 @@ from yarnspec.core.messages.events import ClusterBlock
 from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
 from yarnspec.gateway.submit import assembly
 from yarnspec.gateway.submit.preparation import Prepared, dry_run_document, prepare, read_request
+from yarnspec.gateway.translation import packing
 from yarnspec.plan import HADOOP_CONF_JAR_FILE, SPARK_JARS_LINK, SPARK_SECRET_FILE
 from yarnspec.yarn.files.cluster_blocks import ListedBlocks
 from yarnspec.yarn.hadoop.hadoop_conf import ATTEMPTS_KEY
@@ -216,6 +220,41 @@ def test_a_directory_and_a_wheel_become_archives(desk: Desk, tmp_path: Path) -> 
     (tmp_path / "none.whl").write_text("no wheel")
     with pytest.raises(UsageError, match="is no wheel"):
         desk.prepare("--py-files", "none.whl")
+
+
+def test_a_large_directory_is_shipped_with_a_word_about_its_size(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "a.py").write_bytes(b"#" * 3_000_000)
+    assert desk.prepare("--py-files", "lib").warnings == ()
+    for limit, least in (("LARGE_BYTES", 2_999_999), ("LARGE_FILES", 0)):
+        with monkeypatch.context() as patch:
+            patch.setattr(packing, limit, least)
+            (warning,) = desk.prepare("--py-files", "lib").warnings
+        assert f"--py-files {tmp_path / 'lib'}: 3 MB in 1 files are packed" in warning
+
+
+def test_what_cannot_be_read_or_packed_is_named(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "lib" / "closed").mkdir(parents=True)
+
+    def scandir(path: Path) -> object:
+        if path.name == "closed":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return os.scandir(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(packing, "os", SimpleNamespace(scandir=scandir))
+        with pytest.raises(UsageError, match="lib/closed cannot be read: Permission denied; make it readable"):
+            desk.prepare("--py-files", "lib")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (tmp_path / "lib" / "a.py").write_text("")
+    monkeypatch.setattr("shutil.copyfileobj", full)
+    with pytest.raises(UsageError, match="No space left on device; let TMPDIR"):
+        desk.prepare("--py-files", "lib")
 
 
 def test_yarns_settings_reach_the_hook(desk: Desk) -> None:

@@ -179,7 +179,7 @@ def test_leftovers_are_swept_by_both_ways_to_submit(yarn: Yarn, monkeypatch: pyt
     def note(*_: object) -> None:
         swept.append(len(yarn.taken))
 
-    monkeypatch.setattr("yarnspec.yarn.skein.staging.sweep", note)
+    monkeypatch.setattr("yarnspec.yarn.skein.staging_directory.sweep", note)
     yarnspec.submit("app.py")
     assert swept == [1]  # after the submission, and before the script goes on
     assert submit_request(SubmitRequest(program="app.py")).sweep.problems() == []
@@ -192,7 +192,7 @@ def test_what_could_not_be_swept_is_a_warning(
     def fail(*_: object) -> None:
         raise ClusterUnreachable("no answer")
 
-    monkeypatch.setattr("yarnspec.yarn.skein.staging.sweep", fail)
+    monkeypatch.setattr("yarnspec.yarn.skein.staging_directory.sweep", fail)
     yarnspec.submit("app.py")
     assert len(yarn.taken) == 1
     assert "not swept: no answer" in caplog.text
@@ -234,7 +234,7 @@ def test_a_sweep_that_fails_is_a_sentence(tmp_path: Path, monkeypatch: pytest.Mo
         def fail(*_: object, error: Exception = error) -> None:
             raise error
 
-        monkeypatch.setattr("yarnspec.yarn.skein.staging.sweep", fail)
+        monkeypatch.setattr("yarnspec.yarn.skein.staging_directory.sweep", fail)
         (problem,) = sweep(cluster)
         assert str(error) in problem
 

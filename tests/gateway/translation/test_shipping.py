@@ -30,12 +30,11 @@ def test_the_program_travels_and_is_called_by_its_name(here: Path) -> None:
     assert translated("local:/opt/app.py").program == "local:/opt/app.py"
 
 
-def test_jars_and_python_files_go_to_the_driver_which_serves_them(here: Path) -> None:
-    line = f"--jars x.jar,hdfs:///j/z.jar,local:/opt/o.jar,https://h/w.jar --py-files file://{here}/a.zip,b.py app.py"
-    result = translated(*line.split())
+@pytest.mark.usefixtures("here")
+def test_jars_go_to_the_driver_which_serves_them() -> None:
+    result = translated("--jars", "x.jar,hdfs:///j/z.jar,local:/opt/o.jar,https://h/w.jar", "app.py")
     assert result.properties["spark.jars"] == "x.jar,z.jar,local:/opt/o.jar,https://h/w.jar"
-    assert result.properties["spark.submit.pyFiles"] == "a.zip,b.py"
-    assert {file.link for file in result.files} == {"app.py", "x.jar", "z.jar", "a.zip", "b.py"}
+    assert {file.link for file in result.files} == {"app.py", "x.jar", "z.jar"}
     assert not any(file.executors for file in result.files)
 
 
@@ -56,25 +55,30 @@ def test_files_and_archives_are_in_every_container(here: Path) -> None:
     assert "spark.archives" not in result.properties
 
 
-def test_wheels_and_directories_are_unpacked_on_the_python_path(here: Path) -> None:
+def test_python_files_stand_on_every_python_path_in_their_order(here: Path) -> None:
+    """As in Spark, modules come first: they lie in the working directory."""
     (here / "w.whl").write_bytes(b"")
     (here / "sub/sub").mkdir()
-    line = f"--py-files w.whl,sub/,b.py,{here}/sub/sub,file:{here}/w.whl,hdfs:///w/v.whl app.py"
-    result = translated(*line.split())
-    unpacked = [file for file in result.files if file.kind == "ARCHIVE"]
-    assert [file.source for file in unpacked] == [str(here / name) for name in ("w.whl", "sub", "sub/sub")]
-    assert all(file.executors and file.link.startswith("yarnspec-py-") for file in unpacked)
-    path = ":".join(f"{{{{PWD}}}}/{file.link}" for file in unpacked) + ":$PYTHONPATH"
-    assert result.driver_environment["PYTHONPATH"] == result.executor_environment["PYTHONPATH"] == path
-    assert result.properties["spark.submit.pyFiles"] == "b.py,v.whl"
+    entries = ["w.whl", f"file://{here}/a.zip", "sub/", "b.py", "local:/opt/o.egg", f"{here}/sub/sub", "w.whl"]
+    result = translated("--py-files", ",".join([*entries, "hdfs:///w/v.whl", "https://h/x.zip"]), "app.py")
+    files = {file.source: file for file in result.files if file.executors}
+    unpacked = {source: file.link for source, file in files.items() if file.kind == "ARCHIVE"}
+    assert list(unpacked) == [str(here / name) for name in ("w.whl", "sub", "sub/sub")]
+    assert all(link.startswith("yarnspec-py-") for link in unpacked.values())
+    wheel, *directories = (f"{{{{PWD}}}}/{link}" for link in unpacked.values())
+    path = ["{{PWD}}", wheel, "{{PWD}}/a.zip", directories[0], "/opt/o.egg", directories[1], "{{PWD}}/v.whl"]
+    expected = ":".join([*path, "$PYTHONPATH"])
+    assert result.driver_environment["PYTHONPATH"] == result.executor_environment["PYTHONPATH"] == expected
+    assert [file.link for file in files.values() if file.kind == "FILE"] == ["a.zip", "b.py", "v.whl"]
+    assert result.python_files == ("a.zip", "b.py", "/opt/o.egg", "v.whl")
+    assert result.properties["spark.submit.pyFiles"] == "https://h/x.zip"
+    assert not any("--py-files" in warning for warning in result.warnings)
 
 
 @pytest.mark.usefixtures("here")
-def test_the_users_own_python_path_follows() -> None:
-    line = ["--py-files", "sub", "--conf", "spark.executorEnv.PYTHONPATH={{PWD}}/lib", "app.py"]
-    own, _, users = translated(*line).executor_environment["PYTHONPATH"].partition(":")
-    assert own.endswith("-sub")
-    assert users == "{{PWD}}/lib"
+def test_the_users_own_python_path_comes_first_as_in_spark() -> None:
+    line = ["--py-files", "a.zip", "--conf", "spark.executorEnv.PYTHONPATH={{PWD}}/lib", "app.py"]
+    assert translated(*line).executor_environment["PYTHONPATH"] == "{{PWD}}/lib:{{PWD}}/a.zip"
 
 
 @pytest.mark.usefixtures("here")
@@ -83,8 +87,6 @@ def test_what_python_cannot_import_is_named() -> None:
     assert "--py-files f.txt: Python imports nothing" in warning
     with pytest.raises(UsageError, match="directory of the cluster's file system"):
         translated("--py-files", "hdfs:///libs/package", "app.py")
-    warnings = translated("--py-files", "sub,a.zip,b.py", "app.py").warnings
-    assert [("a.zip: a module that is in sub too" in one) for one in warnings] == [True]
 
 
 @pytest.mark.usefixtures("here")
@@ -114,8 +116,7 @@ def test_names_with_blanks_brackets_and_letters_are_kept_where_they_matter(here:
     assert files[f"{STRANGE}.txt"] == files["á b"] == text
     assert files[f"{STRANGE}.zip"] == packed
     # Spark reads these as lists of URIs and patterns.
-    for key, source in (("spark.jars", jar), ("spark.submit.pyFiles", packed)):
-        name = result.properties[key]
+    for name, source in ((result.properties["spark.jars"], jar), (result.python_files[0], packed)):
         assert re.fullmatch(r"[0-9a-f]{8}-report-v2-n-mero-a-?\.(jar|zip)", name)
         assert files[name] == source
 

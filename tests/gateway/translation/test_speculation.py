@@ -10,7 +10,7 @@ from tests.gateway.lines import translated
 from yarnspec.errors import UsageError
 from yarnspec.gateway.translation import speculation
 from yarnspec.gateway.translation.sparkconf import Translation
-from yarnspec.options import default_text
+from yarnspec.reference.options import yaml_text
 
 OFF = ("--set", "speculation.enabled=false")
 
@@ -62,7 +62,7 @@ def test_the_driver_learns_whether_speculation_was_asked_for(line: tuple[str, ..
     [
         ("speculation.enabled: true\n", "true"),
         ("jobmanager.adaptive-batch-scheduler.speculative.enabled: true\n", "true"),
-        (default_text(), "false"),
+        (yaml_text(), "false"),
         ("", "false"),
     ],
 )

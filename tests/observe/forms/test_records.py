@@ -19,10 +19,11 @@ from yarnspec.core.messages.events import (
     Event,
     HostReport,
     HostsReported,
+    type_name,
 )
 from yarnspec.core.messages.figures import StageSpeculation
 from yarnspec.observe.forms.document import StageMetrics
-from yarnspec.observe.forms.records import UnreadableRecordError, decode, decode_lines, encode, encode_lines, record_of
+from yarnspec.observe.forms.records import UnreadableRecordError, decode, decode_lines, encode, record_of
 
 
 def written(message: Event | Command, epoch: int = 1) -> dict[str, object]:
@@ -37,7 +38,7 @@ def written(message: Event | Command, epoch: int = 1) -> dict[str, object]:
 def test_every_message_comes_back(message: Event | Command) -> None:
     record = decode(encode(record_of(message, seq=7, time_ms=1000, epoch=2)))
     assert record.message() == message
-    assert (record.seq, record.time_ms, record.epoch, record.type) == (7, 1000, 2, type(message).__name__)
+    assert (record.seq, record.time_ms, record.epoch, record.type) == (7, 1000, 2, type_name(type(message)))
 
 
 def test_all_kinds_are_there() -> None:
@@ -49,7 +50,6 @@ def test_a_stage_s_metrics_have_the_names_that_status_has() -> None:
         stage=3, stage_attempt=0, name="s", tasks=8, state="SUCCESS", slow_tasks=1, effective_copies=2,
         min_finished_for_speculation=3, finished_executions=8, speculative_executions=4, speculative_threshold_ms=5.5,
         running_ms_by_index={7: 900}, fastest_copies=2, running_copies=0, gained_ms=10, wasted_ms=0,
-        slow_execution_vertices=1, effective_speculative_executions=2,
     )  # fmt: skip
     (stage,) = msgspec.convert(written(Summarize(stages=(figures,), reason="r"))["stages"], list[dict[str, object]])
     shared = {key: stage[key] for key in stage.keys() & msgspec.to_builtins(StageMetrics()).keys()}
@@ -125,7 +125,7 @@ def test_no_line_gives_another_error(line: bytes) -> None:
 @given(st.lists(messages, min_size=1, max_size=4), st.data())
 def test_a_torn_file_gives_the_whole_records(logged: list[Event | Command], data: st.DataObject) -> None:
     records = [record_of(message, seq=seq, time_ms=1, epoch=1) for seq, message in enumerate(logged, start=1)]
-    whole = encode_lines(records)
+    whole = b"".join(encode(record) for record in records)
     cut = data.draw(st.integers(0, len(whole)))
     found = list(decode_lines(whole[:cut]))
     assert len(found) in (whole[:cut].count(b"\n"), whole[:cut].count(b"\n") + 1)

@@ -100,7 +100,7 @@ def test_the_log_numbers_rows_and_events_without_gaps() -> None:
     log.append(StageStarted(stage=1, stage_attempt=0, name="n", tasks=1), 6)
     log.append_rows(rows.observations(), 7)
     chunk = log.after(0)
-    assert [line.seq for line in chunk.lines] == [1, 2, 3, 4, 5] == list(range(1, log.last_seq + 1))
+    assert [line.seq for line in chunk.lines] == [1, 2, 3, 4, 5]
     records = list(decode_lines(b"".join(line.data for line in chunk.lines)))
     assert [record.seq for record in records] == [1, 2, 3, 4, 5]
     assert [record.type for record in records] == [

@@ -16,6 +16,7 @@ from yarnspec.core.messages.events import Event
 from yarnspec.core.messages.observations import StageFlag
 from yarnspec.observe.forms.records import Record, decode, encode, record_of
 from yarnspec.observe.hindsight.afterwards import explain_host, explain_task
+from yarnspec.observe.hindsight.alike import alike_lines
 
 SEED = DetectorSettings(kind="execution-time", baseline_lower_bound_ms=1_000)
 T0 = 1_700_000_000_000
@@ -206,6 +207,21 @@ def stages(count: int, slow_host: str | None) -> list[Event]:
 
 
 class TestHost:
+    def test_blocks_for_like_tasks_of_a_stage_are_told_as_one(self) -> None:
+        blocks = [
+            commands.BlockHost(
+                host="h4", level="task", stage=3, index=index, until_ms=None, by="yarnspec", cause="slow",
+                reason=f"it took {factor} x the 40 ms of such a task",
+            )
+            for index, factor in ((1, 2.0), (2, 84.9), (3, 3.1))
+        ]  # fmt: skip
+        found = explain_host(records(*stages(2, "h4"), *blocks), "h4", SEED)
+        assert found is not None
+        assert sum("such a task" in line for line in found.lines) == 3
+        (told,) = (line for line in alike_lines(found.lines) if "such a task" in line)
+        assert told.startswith("3 alike (2.0 to 84.9 x), the worst: at ")
+        assert "blocked (task 3.2, slow) by yarnspec: it took 84.9 x the 40 ms" in told
+
     def test_one_that_was_blocked(self) -> None:
         block = commands.BlockHost(host="h4", until_ms=T0 + 60_000, by="yarnspec", reason="2x slower", cause="slow")
         over = commands.UnblockHost(host="h4", reason="the block is over")
@@ -251,7 +267,7 @@ class TestHost:
 
     def test_one_that_was_slow_and_kept(self) -> None:
         why = "tasks on h4 take 2.0 x as long as on other hosts; 1000 tasks are left"
-        kept = commands.SpareHost(host="h4", reason=why)
+        kept = commands.SlowHostNotBlocked(host="h4", reason=why)
         found = explain_host(records(*stages(1, None), kept), "h4", SEED)
         assert found is not None
         assert found.verdict == f"it was never blocked, although it was slow: {why}"

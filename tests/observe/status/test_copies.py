@@ -107,7 +107,7 @@ class TestCopies:
             stage=3, stage_attempt=0, name="s", tasks=4, state="RUNNING", slow_tasks=1, effective_copies=0,
             min_finished_for_speculation=3, finished_executions=3, speculative_executions=1,
             speculative_threshold_ms=5.5, running_ms_by_index={1: 900}, fastest_copies=0, running_copies=1,
-            gained_ms=0, wasted_ms=0, slow_execution_vertices=1, effective_speculative_executions=0,
+            gained_ms=0, wasted_ms=0,
         )  # fmt: skip
         summary = commands.Summarize(stages=(figures,), reason="so far")
         finished = events.StageFinished(stage=3, stage_attempt=0)

@@ -22,9 +22,7 @@ from yarnspec.observe.status.metrics import exposition
 
 METRICS = StageMetrics(
     num_slow_tasks=2,
-    num_slow_execution_vertices=2,
     num_effective_copies=1,
-    num_effective_speculative_executions=1,
     min_finished_for_speculation_threshold_metrics=6,
     finished_execution_count_metrics=6,
     speculative_execution_count_metrics=2,

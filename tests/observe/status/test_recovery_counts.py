@@ -155,8 +155,8 @@ def test_reasons_beyond_the_first_ones_are_counted_together() -> None:
 
 
 def test_a_limit_is_a_warning_and_ends_the_recording_if_it_says_so() -> None:
-    used = commands.AdmitLimit(recording=True, reason="the program is not the same")
-    ended = commands.AdmitLimit(recording=False, reason="the disk is full")
+    used = commands.ReportRecoveryLimit(recording=True, reason="the program is not the same")
+    ended = commands.ReportRecoveryLimit(recording=False, reason="the disk is full")
     assert status(PROGRAM, used).recording
     found = status(PROGRAM, used, ended)
     assert (found.recording, found.why_not) == (False, "the disk is full")
@@ -165,8 +165,10 @@ def test_a_limit_is_a_warning_and_ends_the_recording_if_it_says_so() -> None:
 
 def test_what_ended_the_recording_stays_the_reason() -> None:
     """It is told at the driver's start, by a program that encrypts, and the journal may be read later."""
-    ended = commands.AdmitLimit(recording=False, reason="spark.io.encryption.enabled is on")
-    later = commands.AdmitLimit(recording=False, reason="nothing of 3 shuffles of earlier epochs is used again")
+    ended = commands.ReportRecoveryLimit(recording=False, reason="spark.io.encryption.enabled is on")
+    later = commands.ReportRecoveryLimit(
+        recording=False, reason="nothing of 3 shuffles of earlier epochs is used again"
+    )
     found = folded(ended, later).document()
     assert found.recovery is not None
     assert (found.recovery.recording, found.recovery.why_not) == (False, ended.reason)
@@ -174,8 +176,8 @@ def test_what_ended_the_recording_stays_the_reason() -> None:
 
 
 def test_why_nothing_of_the_past_is_used_is_not_hidden_by_what_is_not_recorded() -> None:
-    past = commands.AdmitLimit(recording=True, about="past", reason="their journal was read too late")
-    part = commands.AdmitLimit(recording=True, reason="not all shuffles are recorded")
+    past = commands.ReportRecoveryLimit(recording=True, about="past", reason="their journal was read too late")
+    part = commands.ReportRecoveryLimit(recording=True, reason="not all shuffles are recorded")
     found = status(rec.JournalReplayed(shuffles=(SAVED,)), PROGRAM, past, part)
     assert (found.recording, found.why_not) == (True, f"{past.reason}; {part.reason}")
     assert found.not_restored == {past.reason: SAVED.outputs}
@@ -184,7 +186,7 @@ def test_why_nothing_of_the_past_is_used_is_not_hidden_by_what_is_not_recorded()
 def test_what_would_be_done_again_is_told_beside_what_is_recorded() -> None:
     in_turn: tuple[rec.Unrecoverable, ...] = ("writes", "cached", "writes", "stream")
     said = [
-        commands.AdmitLimit(recording=True, about=about, reason=f"{about} at {line}")
+        commands.ReportRecoveryLimit(recording=True, about=about, reason=f"{about} at {line}")
         for line, about in enumerate(in_turn, start=1)
     ]
     found = folded(PROGRAM, *said).document()
@@ -195,7 +197,7 @@ def test_what_would_be_done_again_is_told_beside_what_is_recorded() -> None:
 
 
 def test_the_next_driver_has_not_begun_what_the_last_one_did() -> None:
-    cached = commands.AdmitLimit(recording=True, about="cached", reason="cached")
+    cached = commands.ReportRecoveryLimit(recording=True, about="cached", reason="cached")
     begun = commands.BeginEpoch(epoch=3, restart=1, reason="the driver has died")
     assert status(PROGRAM, cached, begun, PROGRAM).done_again == ()
 

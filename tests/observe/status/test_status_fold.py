@@ -192,10 +192,10 @@ def test_a_second_attempt_begins_anew_and_keeps_what_was_placed() -> None:
     second = records(msgspec.structs.replace(attempt(2), attempt_before="exit code 137: killed"), epoch=2)
     document = fold(APP, [*first, *second])
     assert (document.attempt, document.epoch, document.phase, document.wanted_containers) == (2, 2, "starting", 0)
-    assert document.warnings == ("attempt 1 was lost: exit code 137: killed",)
+    assert document.warnings == ("application attempt 1 was lost: exit code 137: killed",)
     given_up = records(commands.AbandonAttempt(exit_code=9, reason="the driver was lost", diagnostics=""))
     told = fold(APP, [*first, *given_up, *second]).warnings
-    assert told == ("attempt 1 was given up: the driver was lost",)
+    assert told == ("application attempt 1 was given up: the driver was lost",)
     assert [(one.attempt, one.role, one.state) for one in document.containers] == [
         (1, "am", "COMPLETE"),
         (1, "executor", "COMPLETE"),

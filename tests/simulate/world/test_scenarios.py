@@ -40,6 +40,7 @@ ELSEWHERE = 6
 _RESULTS: dict[int, RunResult] = {}
 
 
+@pytest.mark.one_a_day("seeds of the simulator")
 @pytest.mark.parametrize("first", range(0, SCENARIOS, CHUNK))
 def test_what_must_hold_holds(first: int) -> None:
     broken = []
@@ -129,6 +130,7 @@ def copies_twice(commands: list[Command]) -> list[Command]:
     return [*commands, *(one for one in commands if isinstance(one, LaunchCopy))]
 
 
+@pytest.mark.one_a_day("faults of the core")
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -165,6 +167,7 @@ class Uncapped(Negotiator):
         super().__init__(msgspec.structs.replace(settings, speculation=speculation))
 
 
+@pytest.mark.one_a_day("faults of the core")
 @pytest.mark.parametrize("where", ["its stage", "the application"])
 def test_more_copies_than_the_shares_allow_are_found(where: str) -> None:
     found = []
@@ -192,11 +195,13 @@ def run_all(core: Callable[[Settings], Negotiator] = Negotiator) -> None:
         run(seed, core)
 
 
+@pytest.mark.one_a_day("faults of the core")
 def test_map_outputs_that_are_given_back_too_early_are_found() -> None:
     with pytest.raises(BrokenRule, match="its map outputs may still be read"):
         run_all(Forgetful)
 
 
+@pytest.mark.one_a_day("faults of the core")
 def test_map_outputs_that_keep_a_container_for_ever_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "OUTPUTS_KEPT_MS", 1 << 60)
     with pytest.raises(BrokenRule, match="extra ones were kept"):

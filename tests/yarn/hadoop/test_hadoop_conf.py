@@ -17,6 +17,7 @@ from yarnspec.yarn.hadoop.hadoop_conf import (
     PLACEMENT_PROVIDER,
     SHUTDOWN_KEY,
     HadoopConf,
+    check_the_cluster,
     configuration_directories,
     system_user,
     write_conf_dir,
@@ -64,7 +65,12 @@ def test_both_variables_are_class_path_entries_of_which_the_first_file_of_a_name
     assert "YARN_CONF_DIR" not in conf.environ
     assert HadoopConf.from_directories([made]).default_fs == "hdfs://one"
     assert (made / "ssl-client.xml").read_text() == "first"
-    assert configuration_directories(environ)[1] == (f"HADOOP_CONF_DIR names {tmp_path}/nowhere",)
+    assert configuration_directories(environ)[1] == (
+        f"HADOOP_CONF_DIR names {tmp_path}/nowhere, which is not a directory",
+    )
+    # A directory that is mistyped may be the one that names the cluster.
+    assert f"HADOOP_CONF_DIR names {tmp_path}/nowhere, which is not a directory" in check_the_cluster(environ)
+    assert check_the_cluster({"HADOOP_CONF_DIR": str(hdfs)}).endswith("names the right cluster.")
 
 
 def test_yarn_conf_dir_alone_is_the_configuration(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the events of earlier attempts tell the next one: which hosts users blocked, and what came too late."""
+"""The news of earlier attempts for this one, from their events: hosts that users blocked, and late messages."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from yarnspec.observe.forms.records import Record, UnreadableRecordError
 
 
 class Earlier(msgspec.Struct, frozen=True, kw_only=True):
-    """What users blocked and still holds, as wishes for the next attempt, and the hosts whose blocks are over.
+    """Blocks by users that still hold, as wishes for the next attempt, and the hosts whose blocks are over.
 
     Hosts excluded at submit are no wishes: every attempt knows them, and needs to know which of them were lifted.
-    ``refused`` is what came in the name of epochs that were over, the last that was told of each kind. ``problem``: why
-    not all is known; empty: all is.
+    ``refused``: the newest count of each kind of message in the name of epochs that were over. ``problem``: why not
+    everything is known; empty: everything is.
     """
 
     wishes: tuple[BlockRequested, ...] = ()
@@ -31,9 +31,9 @@ class Earlier(msgspec.Struct, frozen=True, kw_only=True):
 def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> Earlier:
     """Fold the records of all earlier attempts, first to last; an error stands where some cannot be read.
 
-    What was blocked before those is no wish: it may have been lifted in them, and the journal may know it. A slow host
-    is found again by the tasks of this attempt if it still is; stages and tasks are other ones now, and the cluster's
-    list is read anew.
+    What was blocked before those is no wish: it may have been lifted in them, and the journal may know it. If a host is
+    still slow, the tasks of this attempt show it again. Stages and tasks are other ones now. The cluster's list is read
+    anew.
     """
     asked: dict[str, BlockRequested] = {}
     blocks: dict[str, BlockHost] = {}

@@ -1,4 +1,4 @@
-"""What the AM writes to the cluster's file system: where it listens, its events, how the application ended."""
+"""The AM's files on the cluster's file system: where it listens, its events, how the application ended."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from yarnspec.observe.log.history import ApplicationRecord, History, Result
 from yarnspec.plan import Plan
 from yarnspec.yarn.files.cluster_files import Files, open_files, path_of
 from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
-from yarnspec.yarn.skein.staging import staging_directory
+from yarnspec.yarn.skein.staging_directory import staging_directory
 
 _log = structlog.get_logger()
 
@@ -125,7 +125,7 @@ class ApplicationHistory:
         return result
 
     def earlier(self, before_epoch: int) -> Earlier:
-        """What earlier attempts leave to this one, as far as it can be read; unknown records are passed over."""
+        """The state that earlier attempts leave to this one, as far as it can be read, without unknown records."""
         return earlier_of(self._events_before(before_epoch), int(time.time() * 1000))
 
     def _events_before(self, epoch: int) -> Iterator[Record | ClusterUnreachable]:
@@ -178,7 +178,7 @@ class ApplicationHistory:
         self._journal().say_refused(epoch, refused)
 
     def refused(self, before_epoch: int) -> dict[int, dict[str, int]]:
-        """What the application masters of earlier epochs have told of that."""
+        """The refusals that the application masters of earlier epochs have told."""
         return self._journal().refused(before_epoch)
 
     def _journal(self, store: Store | None = None) -> JournalDirectory:

@@ -1,4 +1,4 @@
-"""Which program this is: what must be the same for anything of an earlier attempt to be used again."""
+"""The identity of the program: the facts that must be the same for work of an earlier attempt to be used again."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _PYTHON_S = 20.0
 
 
 class UnknownProgramError(Exception):
-    """What the program is made of cannot be told, so that nobody can say whether it is the same as before."""
+    """The program's parts cannot be read, so nobody can say whether it is the same as before."""
 
 
 def identify(plan: Plan, properties: dict[str, str], *, application_id: str, directory: Path) -> ApplicationRegistered:
-    """What the program of this attempt is.
+    """The identity of this attempt's program.
 
     Other files that were shipped (``--files``, ``--archives``) are left out: YARN gives no container a file that has
     changed since the submit.
@@ -40,7 +40,7 @@ def identify(plan: Plan, properties: dict[str, str], *, application_id: str, dir
         UnknownProgramError: a file of the program is where nobody can look, or the driver's Python does not answer.
     """
     program = hashlib.sha256()
-    for name in [plan.program.primary, *_listed(properties)]:
+    for name in [plan.program.primary, *plan.program.python_files, *_listed(properties)]:
         program.update(f"{name} {_digest(_path(name, directory))}\n".encode())
     arguments = msgspec.json.encode([plan.program.arguments, sorted(plan.driver_environment.items())])
     return ApplicationRegistered(

@@ -17,7 +17,7 @@ _CLOSE_S = 2.0
 
 
 class Server(Protocol):
-    """What listens."""
+    """The server that listens."""
 
     @property
     def url(self) -> str:

@@ -1,4 +1,4 @@
-"""One life of the driver in this container: its port, its properties, and what becomes of its end."""
+"""One epoch of the driver in this container: its port, its properties, and the way it ends."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class DriverEpoch:
         return self._address
 
     def listens_at(self, address: str) -> None:
-        """It is ready, and really listens there: Spark takes the next ports when the planned one is taken."""
+        """The driver is ready and listens there: if the planned port is taken, Spark takes one of the next."""
         self._address = address
         self._gate.open()
 
@@ -81,7 +81,7 @@ class DriverEpoch:
         self._driver.stop(grace_s)
 
     def shut(self) -> None:
-        """No executor of this life may come any more."""
+        """No executor of this epoch may come any more."""
         self._gate.close()
 
     def _ended(self, end: DriverExit) -> None:

@@ -1,4 +1,4 @@
-"""The lives of the driver in this container, one after the other, and what each of them has to itself."""
+"""The driver epochs in this container, one after the other, and the resources of each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from yarnspec.am.attempt.history import ApplicationHistory
 from yarnspec.am.driver.driver_epoch import DriverEpoch
 from yarnspec.am.executors.executor_containers import ExecutorContainers
 from yarnspec.am.journal.epoch_journal import EpochJournal
-from yarnspec.am.journal.recording import Recording
+from yarnspec.am.journal.journal_recorder import Recording
 from yarnspec.am.sources.event_sources import DriverEvents, TaskFeed
 from yarnspec.core.messages.events import Event
 from yarnspec.plan import Plan
@@ -31,11 +31,11 @@ class Listener(Protocol):
 
 
 class DriverEpochs:
-    """Begins one life after the other; whatever is asked of it is about the newest one.
+    """Begins one driver epoch after the other. Whatever is asked is about the newest one.
 
-    Each has a port, a bridge with a token, a feed and a journal of its own, and whoever reads them says of which epoch
-    it is, so that nothing that comes late is taken for something of the life that runs. ``listener`` is set before
-    the first one begins.
+    Each epoch has a port, a bridge with a token, a feed and a journal of its own. Whoever reads them says which epoch
+    it is of, so that no late message is taken for one of the running epoch. ``listener`` is set before the first one
+    begins.
     """
 
     def __init__(
@@ -51,12 +51,12 @@ class DriverEpochs:
 
     @property
     def streams(self) -> dict[str, Path]:
-        """The files of the driver's output: of all its lives, one after the other."""
+        """The files of the driver's output: of all its epochs, one after the other."""
         return {"stdout": self._place.log_directory / STDOUT_FILE, "stderr": self._place.log_directory / STDERR_FILE}
 
     @property
     def epoch(self) -> int:
-        """The number of the newest life."""
+        """The number of the newest epoch."""
         return self._now.driver.epoch
 
     @property
@@ -71,11 +71,11 @@ class DriverEpochs:
 
     @property
     def recording(self) -> Recording | None:
-        """The journal of this life; None where nothing is recorded."""
+        """The journal of this epoch, or None if nothing is recorded."""
         return self._now.kept.recording
 
     def begin(self, epoch: int, attempt_before_ended_ms: int = 0) -> None:
-        """A new life: its journal opens, as soon as the last one's is closed. The driver itself starts later.
+        """Begin a new epoch: its journal opens, as soon as the last one's is closed. The driver itself starts later.
 
         ``attempt_before_ended_ms`` is for the first one: when the attempt before had ended; 0: that is not known.
         """

@@ -1,4 +1,4 @@
 """The end of an attempt: what is written, whether another attempt follows, how the process stops.
 
-This room decides the order of the last steps. It must not know how the driver is started.
+This room decides the order of the last steps. The room must not know how the driver is started.
 """

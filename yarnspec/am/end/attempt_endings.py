@@ -1,4 +1,4 @@
-"""What the end of an attempt means for the application: whether another attempt follows, or has begun already."""
+"""The end of an attempt, and what it means: whether another attempt follows, or has begun already."""
 
 from __future__ import annotations
 
@@ -111,6 +111,9 @@ def unless_replaced(ending: Ending, attempt: int, newest: Iterable[Callable[[], 
             _log.exception("whether a later attempt has begun is not known")
             continue
         if later > attempt:
-            reason = f"attempt {attempt} is over: attempt {later} has begun ({ending.reason})"
+            reason = (
+                f"application attempt {later} has begun, and only the newest decides how the application ends. "
+                f"Attempt {attempt} ended as well: {ending.reason}"
+            )
             return AbandonAttempt(exit_code=CRASHED, reason=reason, diagnostics=reason)
     return ending

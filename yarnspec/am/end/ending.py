@@ -1,4 +1,4 @@
-"""The end of an application or of an attempt: what is written, in which order, before the AM's process exits."""
+"""The end of an application or of an attempt: the last files, in their order, before the AM's process exits."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ def end_on_sigterm(
 ) -> None:
     """From now on SIGTERM ends the driver, brings the event log's last records home and leaves with code 143.
 
-    A handler runs between any two steps of the main thread, which may hold any lock just then, a logger's too: it only
-    writes a byte, and a thread that waits for that byte does the rest.
+    A handler runs between any two steps of the main thread, which may hold any lock just then, a logger's too. So the
+    handler only writes a byte, and a thread that waits for that byte does the rest.
     """
     wakes, woken_by = os.pipe()
 

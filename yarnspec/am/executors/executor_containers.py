@@ -1,4 +1,4 @@
-"""Which executor runs in which container: Skein's instances on one side, YARN's containers on the other."""
+"""Maps executors to containers: Skein's instances on one side, YARN's containers on the other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finished work that is kept for a next driver: the journal of this epoch, and who reads what goes into it."""
+"""Finished work that is kept for a next driver: the journal of this epoch, and the readers of what goes into it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import structlog
 from yarnspec.am.attempt.am_container import AmContainer
 from yarnspec.am.attempt.history import ApplicationHistory
 from yarnspec.am.attempt.program import identify
-from yarnspec.am.journal.recording import Recording
+from yarnspec.am.journal.journal_recorder import Recording
 from yarnspec.am.sources.mapoutputs import MapOutputs
 from yarnspec.core.journal.journalrecords import EpochBegan
 from yarnspec.core.messages.events import Event
@@ -30,7 +30,7 @@ _JOURNAL_S = 10.0
 
 
 class EpochJournal:
-    """What is kept of the work of one epoch; where recovery is off nothing is, and every method does nothing."""
+    """The work of one epoch that is kept. With recovery off nothing is kept, and every method does nothing."""
 
     def __init__(self, recording: Recording | None, announcement: Path) -> None:
         self.recording = recording
@@ -49,9 +49,10 @@ class EpochJournal:
         after: EpochJournal | None = None,
         previous_ended_ms: int = 0,
     ) -> EpochJournal:
-        """That of an epoch; ``after``: that of the one before in the same container, which is closed first.
+        """The journal of an epoch.
 
-        ``previous_ended_ms``: when the epoch before had ended; 0: that is not known.
+        ``after``: the journal of the epoch before in the same container, which is closed first. ``previous_ended_ms``:
+        when the epoch before had ended; 0: not known.
         """
         announcement = place.directory / bridge_file(epoch)
         options = plan.options.recovery
@@ -91,7 +92,7 @@ class EpochJournal:
         return cls(recording, announcement)
 
     def saved_file(self) -> Path | None:
-        """The file with what earlier epochs left, for the driver that starts now; None: they left nothing."""
+        """The file with the saved work of earlier epochs for the driver that starts now, or None if there is none."""
         return self.recording.saved_file if self.recording is not None else None
 
     def start(self, post: Callable[[Event], None]) -> None:
@@ -102,7 +103,7 @@ class EpochJournal:
             self._outputs.watcher.start()
 
     def finish(self) -> None:
-        """The driver has died, and another life of it begins: take the last that it told, and close the journal.
+        """The driver has died, and another epoch begins: take its last messages, and close the journal.
 
         Takes some seconds when the file system or the journal's own opening does.
         """

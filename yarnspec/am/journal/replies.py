@@ -1,7 +1,7 @@
-"""Brings the driver the core's answers to its questions: when what they say is durable, and none of them too late.
+"""Brings the driver the core's answers to its questions: each once its records are durable, and none too late.
 
-Questions about shuffles and those about writes have a thread each: what a write has to wait for may take minutes. Each
-has a deadline of its own from when it was asked, so that in a file system that hangs they do not wait in turn.
+Questions about shuffles and those about writes have a thread each, because a write may have to wait for minutes. Each
+answer has a deadline of its own, counted from its question. So in a file system that hangs they do not wait in turn.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TELL_S = 3.0
 """So much of that is for telling."""
 _ENDING_S = 60.0
 _LOOK_PAUSE_S = 0.5
-_NOT_TOLD = f"within {_WRITE_S:g} s it could not be told whether a later epoch has begun"
+_NOT_TOLD = f"within {_WRITE_S:g} s it could not be told whether a later driver epoch has begun"
 _NO_WORD = f"within {_WRITE_S:g} s no word could be left for a next driver that what is written is not recorded"
 _TELL_PAUSE_S = 0.2
 
@@ -167,8 +167,8 @@ class Replies:
     def _why_stop(self, command: commands.AnswerWrite, waiting: _Waiting) -> str:
         """Why the driver must not go on. Fenced: because a later epoch has begun.
 
-        A record that gets durable now shows that there is no later epoch. Without a journal the job goes on, but not
-        beside the one of a later epoch, and not before a later one can know that the journal does not have it all.
+        A record that gets durable now shows that there is no later epoch. Without a journal the job goes on under two
+        conditions: no later epoch runs, and a later one can know that the journal lacks something.
         """
         if not command.fenced:
             return ""

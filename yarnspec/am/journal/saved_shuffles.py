@@ -1,4 +1,4 @@
-"""What earlier epochs left in the journal, as a file for the next driver."""
+"""The shuffles that earlier epochs left in the journal, as a file for the next driver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the negotiator answers over REST: reads from the log and the fold, and asks the loop for decisions."""
+"""The negotiator's answers over REST: it reads from the log and the fold, and asks the loop for decisions."""
 
 from __future__ import annotations
 

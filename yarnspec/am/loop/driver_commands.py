@@ -1,7 +1,7 @@
-"""What the driver's scheduler is told to do: over the bridge, by a thread of its own.
+"""The commands for the driver's scheduler: they go over the bridge, by a thread of its own.
 
-A driver's JVM may collect garbage for half a minute: the shell hands orders over and goes on. They are given in order,
-one call after the other.
+A driver's JVM may collect garbage for half a minute: the shell hands commands over and goes on. They are given in
+order, one call after the other.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ _TELL_AGAIN_S = 1.0
 class DriverCommandQueue:
     """Gives the core's orders to the driver.
 
-    Where no task may start is told on each connection, and again until the driver has heard it; of several such lists
-    that wait the newest is told, and no copy is ordered before it is in force. A copy that could not be ordered is
-    refused, so that the core can decide anew; what ends something is kept and told on the next connection.
+    The list of places where no task may start is told on each connection, and again until the driver has heard it. If
+    several such lists wait, the newest is told. No copy is ordered before the list is in force. A copy that could not
+    be ordered is refused, so that the core can decide anew. Commands that end something are kept, and told on the next
+    connection.
     """
 
     def __init__(self, post: Callable[[Event], None]) -> None:
@@ -76,7 +77,7 @@ class DriverCommandQueue:
             self._wake()
 
     def driver_lost(self) -> int:
-        """The driver has died: what it was to do is of no use, least of all to its next life; returns how much it was.
+        """The driver has died: drop its commands, which are of no use to the next driver. Returns how many they were.
 
         Without what it is being told just now. From any thread.
         """

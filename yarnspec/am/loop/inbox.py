@@ -54,7 +54,7 @@ class Question(Generic[T]):
 
 
 class Told(NamedTuple):
-    """An event, and of which epoch's driver it is; None: of none."""
+    """An event, and the epoch whose driver told it (None if no driver did)."""
 
     event: Event
     epoch: int | None = None
@@ -84,7 +84,7 @@ class Inbox:
             self._changed.notify_all()
 
     def get(self, timeout_s: float) -> Told | Question[Any] | None:
-        """What is next; None when there is nothing in time."""
+        """The next event, or None if none comes in time."""
         deadline_s = time.monotonic() + timeout_s
         with self._changed:
             while not self._waiting:

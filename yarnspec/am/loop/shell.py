@@ -1,7 +1,7 @@
 """The loop in the AM container: events in, one at a time, to the core; its commands out, one at a time, to the world.
 
 Everything that may change the application goes through this one thread. Other threads only post events. Each event and
-each command is logged before it is performed; of observations what is an event of its own
+each command is logged before it is performed. Of observations only those rows are logged that are events of their own
 (``observe/forms/taskrows.py``).
 """
 
@@ -17,7 +17,7 @@ import structlog
 
 from yarnspec.am.executors.executor_containers import ExecutorContainers
 from yarnspec.am.executors.placement_file import PlacementFile
-from yarnspec.am.journal.recording import RECORDS, Recording
+from yarnspec.am.journal.journal_recorder import RECORDS, Recording
 from yarnspec.am.loop.driver_commands import ORDERS, DriverCommandQueue, grouped
 from yarnspec.am.loop.inbox import Inbox, Question
 from yarnspec.core.lifecycle.refusals import COMMANDS
@@ -44,7 +44,7 @@ _WRITE_AGAIN_MS = 1_000
 
 
 class DriverLife(Protocol):
-    """What the shell needs of the driver."""
+    """The driver, as far as the shell needs it."""
 
     @property
     def address(self) -> str:
@@ -56,13 +56,13 @@ class DriverLife(Protocol):
 
     @property
     def recording(self) -> Recording | None:
-        """The journal of this life; None where nothing is recorded."""
+        """The journal of this epoch, or None if nothing is recorded."""
 
     def begin(self, epoch: int) -> None:
-        """Its next life begins; it is not started yet."""
+        """The next epoch begins. Its driver is not started yet."""
 
     def listens_at(self, address: str) -> None:
-        """It really listens there: the planned port may have been taken."""
+        """The driver really listens there: the planned port may have been taken."""
 
     def start(self) -> int:
         """Start it; returns its process id."""
@@ -80,7 +80,7 @@ class Shell:
         fold: the status, kept up with the log.
         containers: the executors' containers.
         placement: the file that the provider reads.
-        driver: the driver, in the life that runs.
+        driver: the driver of the running epoch.
         executor_environment: the environment of a new executor's container, by executor id.
         show_spark: where Spark's page is now; without it YARN's link leads there.
         clock_ms: milliseconds since the Unix epoch.
@@ -262,7 +262,7 @@ class Shell:
             self._fold.apply(record)
 
     def _changed_hosts(self, report: events.HostsReported) -> events.HostsReported:
-        """What the event log has not said yet of these hosts."""
+        """The news about these hosts that the event log does not have yet."""
         logged, self._logged_hosts = self._logged_hosts, {one.host: one for one in report.hosts}
         if logged is None:
             return report
@@ -324,7 +324,7 @@ class Shell:
 
 
 def _note_in_log(command: Command) -> None:
-    """What is to be read in the negotiator's log beside the events; nothing else is to be done for it."""
+    """Write commands that need nothing else into the negotiator's log, beside the events."""
     match command:
         case commands.CarryOver():
             _log.info("carried over", said=command.reason)
@@ -332,7 +332,7 @@ def _note_in_log(command: Command) -> None:
             _log.info(type(command).__name__, host=command.host, reason=command.reason)
         case commands.BlockExecutor() | commands.UnblockExecutor():
             _log.info(type(command).__name__, executor=command.executor_id, reason=command.reason)
-        case commands.AdmitLimit():
+        case commands.ReportRecoveryLimit():
             _log.warning("recovery", limit=command.reason)
         case commands.Warn(times=times):
             _log.warning("warning", said=command.reason, times=times)

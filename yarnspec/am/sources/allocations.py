@@ -1,4 +1,4 @@
-"""Containers that YARN gave and that Skein has not booked yet, and what was heard of them meanwhile."""
+"""Containers that YARN gave and that Skein has not booked yet, and their news meanwhile."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from yarnspec.am.executors.executor_containers import ExecutorContainers
-from yarnspec.am.sources.watcher import Watcher
+from yarnspec.am.sources.repeating_thread import Watcher
 from yarnspec.core.messages import events
 from yarnspec.core.messages.events import Event
 
@@ -29,9 +29,9 @@ class _Unbooked:
 class Allocations:
     """Finds the executor of each container and posts, in order, that it came and that it ended.
 
-    Skein books a container right after the call in which the provider saw it, so it is asked again and again, by a
-    thread of its own: whoever reads the provider's records never waits for Skein. A container that Skein refused
-    stays unbooked and belongs to nobody. The same thread repeats releases that failed.
+    Skein books a container right after the call in which the provider saw it. So a thread of its own asks Skein again
+    and again, and the reader of the provider's records never waits for Skein. A container that Skein refused stays
+    unbooked and belongs to nobody. The same thread repeats releases that failed.
     """
 
     def __init__(

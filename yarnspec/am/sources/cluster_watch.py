@@ -1,4 +1,4 @@
-"""What the ResourceManager says while an application runs: its hosts, and why containers do not come."""
+"""Watches the ResourceManager while an application runs: its hosts, and why containers do not come."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import structlog
 
-from yarnspec.am.sources.watcher import Watcher
+from yarnspec.am.sources.repeating_thread import Watcher
 from yarnspec.core.messages import events
 from yarnspec.core.messages.events import Event, HostReport
 from yarnspec.errors import YarnspecError

@@ -1,4 +1,4 @@
-"""Where events come from: threads that watch the provider, the driver and the ResourceManager."""
+"""The threads that events come from: they watch the provider, the driver and the ResourceManager."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import structlog
 
 from yarnspec.am.executors.executor_containers import ExecutorContainers
 from yarnspec.am.sources.allocations import Allocations
+from yarnspec.am.sources.repeating_thread import Watcher
 from yarnspec.am.sources.shuffleevents import shuffle_event
 from yarnspec.am.sources.tail import FileTail
-from yarnspec.am.sources.watcher import Watcher
 from yarnspec.core.messages import events
 from yarnspec.core.messages.events import Event
 from yarnspec.core.messages.observations import Observations
@@ -37,7 +37,7 @@ _END_WAIT_S = 10.0
 
 
 class ProviderEvents:
-    """What the proxy provider in Skein's JVM did and saw, as the core's events."""
+    """The news of the proxy provider in Skein's JVM, as the core's events."""
 
     def __init__(self, path: Path, allocations: Allocations, post: Post, on_hosts_changed: Callable[[], None]) -> None:
         self._tail = FileTail(path)
@@ -78,7 +78,7 @@ class ProviderEvents:
 
 
 class TaskFeed:
-    """What the driver's listener sees of stages and tasks, as the core's events, for as long as the driver lives."""
+    """The news of stages and tasks from the driver's listener, as the core's events, while the driver lives."""
 
     def __init__(self, announcement: Path, post: Post) -> None:
         self._announcement = announcement
@@ -143,7 +143,7 @@ class TaskFeed:
 
 
 class DriverEvents:
-    """What the driver's scheduler backend tells, as the core's events."""
+    """The messages of the driver's scheduler backend, as the core's events."""
 
     def __init__(
         self,
@@ -242,7 +242,7 @@ class DriverEvents:
 
 
 class ProgramReports:
-    """What the hook in the user's program reports: settings of ours that it tried to override."""
+    """The reports of the hook in the user's program: settings of ours that it tried to override."""
 
     def __init__(self, path: Path, post: Post) -> None:
         self._tail = FileTail(path)

@@ -1,4 +1,4 @@
-"""Reads what the driver's JVM tells of finished map outputs, for as long as it lives."""
+"""Reads the news of finished map outputs from the driver's JVM, for as long as it lives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 
 from yarnspec.am.sources.event_sources import is_alive
-from yarnspec.am.sources.watcher import Watcher
+from yarnspec.am.sources.repeating_thread import Watcher
 from yarnspec.feed.outputs import OUTPUTS_ERRORS, OutputsReader
 from yarnspec.spark.bridge import Announcement, DriverBridge
 

@@ -1,10 +1,10 @@
-"""What application masters of earlier attempts, which YARN took for dead, were refused when they went on after all."""
+"""Refused steps of application masters of earlier attempts, which YARN took for dead and which went on after all."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from yarnspec.am.sources.watcher import Watcher
+from yarnspec.am.sources.repeating_thread import Watcher
 from yarnspec.core.messages.events import Event
 from yarnspec.core.messages.recoveryevents import EpochRefused
 

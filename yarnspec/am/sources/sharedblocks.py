@@ -9,7 +9,7 @@ from collections.abc import Callable
 import structlog
 import tenacity
 
-from yarnspec.am.sources.watcher import Watcher
+from yarnspec.am.sources.repeating_thread import Watcher
 from yarnspec.core.messages.events import ClusterBlock, ClusterBlocksRead, Event
 from yarnspec.errors import YarnspecError
 from yarnspec.options import Options

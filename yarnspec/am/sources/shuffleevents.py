@@ -1,4 +1,4 @@
-"""What the driver tells of shuffles and of what the program writes, as the core's events."""
+"""The driver's messages about shuffles and about the program's writes, as the core's events."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import msgspec
 
 from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages import writeevents as wr
-from yarnspec.core.messages.events import Event
+from yarnspec.core.messages.events import Event, type_name
 
 _KINDS: dict[str, type[Event]] = {
     "shuffle_declared": rec.ShuffleDeclared,
     "shuffle_restored": rec.ShuffleRestored,
-    "shuffle_dropped": rec.ShuffleDropped,
+    "shuffle_dropped": rec.ShuffleForgotten,
     "recording_stopped": rec.RecordingStopped,
     "saved_unreadable": rec.SavedUnreadable,
     "outputs_reported": rec.OutputsReported,
@@ -29,7 +29,7 @@ _KINDS: dict[str, type[Event]] = {
     "write_beginning": wr.WriteBeginning,
     "write_clearing": wr.WriteClearing,
     "write_deleting": wr.WriteDeleting,
-    "write_committing": wr.WriteCommitting,
+    "write_committing": wr.WriteCommitBeginning,
     "write_aborting": wr.WriteAborting,
     "write_finished": wr.WriteFinished,
     "input_read": wr.InputRead,
@@ -42,4 +42,4 @@ def shuffle_event(told: dict[str, Any]) -> Event | None:
     if kind is None:
         return None
     fields = {name: told[name] for name in kind.__struct_fields__ if told.get(name) is not None}
-    return msgspec.convert({"type": kind.__name__, **fields}, kind)
+    return msgspec.convert({"type": type_name(kind), **fields}, kind)

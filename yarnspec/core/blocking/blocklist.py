@@ -1,13 +1,14 @@
-"""What is kept out of placement, why, and until when: the records and the rules for making and ending them.
+"""The blocklist: which hosts are kept out of placement, why, and until when.
 
-A block never touches what already runs: running executors and their tasks go on, new ones go elsewhere (seed 000's
-MARK_BLOCKED). A newer block of the same target and level that lasts longer extends the one that is there, a shorter one
-does not shorten it. What a person asked for stays no guess for as long as they asked, whatever the detectors say
-meanwhile. ``blocks.py`` says what levels there are.
+A block never touches what already runs: running executors and their tasks go on, new ones go elsewhere. (MARK_BLOCKED
+in the speculative execution proposal, FLINK-10644.) A newer block of the same target and level extends the one that is
+there if it lasts longer. A shorter one does not shorten it. A block that a person asked for is no guess: it lasts as
+long as they asked, whatever the detectors say meanwhile. ``blocks.py`` says what levels there are.
 
-Automatic blocks are guesses: they always expire, and all blocks together never exceed the share of running hosts
-that an automatic block may bring them to. A user may go over the share by force, but nobody can block every host. For
-a single task the share does not count (it keeps one task off, not a host's capacity); that a host is left does.
+Automatic blocks are guesses: they always expire. An automatic block is made only while all blocks together stay within
+the share of running hosts that may be blocked. A user may go over the share by force, but nobody can block every host.
+A block for a single task does not count towards the share, because it takes no capacity from the host. But a host must
+be left for the task.
 """
 
 from __future__ import annotations
@@ -296,7 +297,7 @@ class Blocklist:
             yield from self._by_scope.get(each, ())
 
     def _scopes_reached(self, by: Key | None) -> list[Key]:
-        """What blocks are about, everything, stages and tasks: all of it, or as far as one block reaches."""
+        """The targets of blocks: everything, stages and tasks, either all of them or as far as one block reaches."""
         if by is not None and by.level == "task":
             return [Key("task", "", "", by.stage, by.task)]
         stage = None if by is None or by.level in WIDE else by.stage

@@ -1,7 +1,7 @@
-"""One block: what is kept from where, why and until when; and the protocol of those who want to know of changes.
+"""One block: its target, its reach, its reason and its end; and the protocol of those who want to know of changes.
 
-A block has a target, a host or one executor, and a level that says how far it reaches (the speculative
-execution proposal, FLINK-10644, has the same four with two kinds of target, and one task more):
+A block has a target (a host or one executor) and a level that says how far it reaches. The speculative execution
+proposal (FLINK-10644) has the same four levels with two kinds of target, and one task more:
 
     level        new containers    tasks of
     cluster      not there         no application that reads the cluster's list
@@ -25,7 +25,7 @@ WIDE: frozenset[Level] = frozenset({"application", "cluster"})
 
 
 class Key(NamedTuple):
-    """What is unique to a block. ``executor_id`` is empty when the host is the target; ``host`` is empty otherwise."""
+    """The key of a block. ``executor_id`` is empty if the host is the target; else ``host`` is empty."""
 
     level: Level
     host: str
@@ -89,19 +89,19 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def alone(self) -> Block:
-        """It without the guess after it."""
+        """The block without the guess after it."""
         if self.guess is None:
             return self
         return msgspec.structs.replace(self, until_ms=self.asked_until_ms, guess=None, asked_until_ms=None)
 
     @property
     def in_turn(self) -> tuple[Block, ...]:
-        """It and the guess after it, each for itself."""
+        """The block and the guess after it, each for itself."""
         return (self.alone,) if self.guess is None else (self.alone, self.guess)
 
     @property
     def key(self) -> Key:
-        """What is unique to it."""
+        """The key of the block."""
         return Key(self.level, "" if self.executor_id else self.host, self.executor_id, self.stage, self.index)
 
     def said(self, reason: str) -> BlockHost | BlockExecutor:
@@ -149,10 +149,10 @@ class BlockListener(Protocol):
 
 
 def joined(old: Block, new: Block) -> Block | None:
-    """One block out of two of the same target and level; None when the new one adds nothing.
+    """One block out of two of the same target and level, or None if the new one adds nothing.
 
-    None is shortened. What somebody asked for is no guess until the time that they asked for, and an automatic block is
-    none the longer for it, nor the other way round: which of them is in force changes with the time.
+    Neither is shortened. A block that somebody asked for is no guess until the time that they asked for. It makes an
+    automatic block no longer, nor the other way round: which of the two is in force changes with the time.
     """
     asked, guess = (None, old) if old.automatic else (old.alone, old.guess)
     in_the_way = (asked, guess) if new.automatic else (asked,)
@@ -174,14 +174,14 @@ def outlasts(new_ms: int | None, old_ms: int | None) -> bool:
 
 
 def key_of(wish: BlockRequested | UnblockRequested) -> Key:
-    """Which block a request is about; a level that is no stage's or task's has neither."""
+    """The key of the block that a request is about. Only the levels stage and task have a stage or a task."""
     stage = wish.stage if wish.level in ("stage", "task") else None
     task = wish.index if wish.level == "task" else None
     return Key(wish.level, "" if wish.executor_id else wish.host, wish.executor_id, stage, task)
 
 
 def malformed(wish: BlockRequested | UnblockRequested) -> str:
-    """What a request lacks, or an empty string."""
+    """The part that a request lacks, or an empty string."""
     if not (wish.host or wish.executor_id):
         return "no host was named"
     if wish.level == "cluster":

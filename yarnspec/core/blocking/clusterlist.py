@@ -1,14 +1,14 @@
 """The cluster's own list of blocked hosts, as blocks of this application at the level ``cluster``.
 
-The list is the truth: an entry that appears becomes a block, one that changes changes it, one that goes ends it. The
-entries of the list's owner, an admin, are taken first and whatever the share of blocked hosts; but whatever the list
-says, a running host is left. What others added is taken within the share, the oldest entry of each user first and then
-each one's next, so that one user cannot take the hosts from all; what an earlier look has found is older than what it
-has not, whatever the files tell (``counts_since_ms``). What people have blocked for this application alone counts
-before the list; what was blocked automatically does not count, and gives way to it.
+The list is the truth: a new entry becomes a block, a changed entry changes its block, and an entry that goes ends its
+block. The entries of the list's owner, an admin, come first, whatever the share of blocked hosts is. But one running
+host is always left. Entries of other users are taken within the share: first the oldest entry of each user, then each
+one's next. So one user cannot take the hosts from all. An entry that an earlier look has found counts as older than one
+that it has not, whatever the files' times say (``counts_since_ms``). Blocks that people made for this application alone
+count before the list. Automatic blocks do not count, and give way to the list.
 
-Which entries hold is reckoned anew from all of this whenever any of it changes: an entry that is refused is told once,
-and taken as soon as there is room; one that does not fit any more, since hosts were lost, is lifted.
+Which entries hold is worked out anew whenever any of this changes. An entry that is refused is told once, and taken as
+soon as there is room. An entry that does not fit any more, because hosts were lost, is lifted.
 """
 
 from __future__ import annotations

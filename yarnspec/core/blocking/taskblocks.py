@@ -1,6 +1,6 @@
-"""Where Spark is to start no task: the blocklist as Spark's scheduler needs it, whole with each change.
+"""The places where Spark must start no task: the blocklist in the form of Spark's scheduler, whole with each change.
 
-Beside the blocks there are executors that are about to be given back: they are to take no new task either.
+Executors that are about to be given back are in it beside the blocks: they take no new task either.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class TaskBlocks:
         self._changed = True
 
     def stay(self, executor_id: str) -> None:
-        """It is not given back after all, or it is gone."""
+        """The executor is not given back after all, or it is gone."""
         self._leaving.discard(executor_id)
         self._changed = True
 

@@ -31,7 +31,6 @@ class YoungDeaths:
         self._deaths: deque[YoungDeath] = deque()
         self._healthy_ms: int | None = None
         self._rounds = 0
-        self.total = 0
 
     def forget(self) -> None:
         """Whatever they died of is over."""
@@ -48,7 +47,6 @@ class YoungDeaths:
         if self._deaths and death.at_ms - self._deaths[-1].at_ms > self._settings.executor.failure_window_ms:
             self._rounds = 0
         self._deaths.append(death)
-        self.total += 1
         while self._deaths[0].at_ms < death.at_ms - self._settings.executor.failure_window_ms:
             self._deaths.popleft()
 

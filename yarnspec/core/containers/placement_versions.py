@@ -51,11 +51,6 @@ class PlacementVersions:
         self.acknowledged = version
         return True
 
-    @property
-    def lag(self) -> int:
-        """How many versions the ResourceManager is behind."""
-        return self.version - self.acknowledged
-
 
 def _keeps_containers_off(block: Block) -> bool:
     return block.level in WIDE and not block.executor_id

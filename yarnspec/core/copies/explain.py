@@ -5,6 +5,7 @@ from __future__ import annotations
 from yarnspec.core.blocking.blocks import Block
 from yarnspec.core.copies.speculation import Speculation
 from yarnspec.core.copies.speculationview import Explanation, SpeculationView
+from yarnspec.core.detectors.protocol import seconds
 from yarnspec.core.messages.observations import NONE
 from yarnspec.core.tasks.attemptstate import stands_for, winner
 from yarnspec.core.tasks.stagetasks import TaskAttempt
@@ -105,6 +106,6 @@ def _how_long(block: Block, now_ms: int) -> str:
 def _attempt(one: TaskAttempt, now_ms: int) -> str:
     kind = "copy" if one.speculative else "attempt"
     until_ms = now_ms if one.finish_ms is None else one.finish_ms
-    lasted = f"{(until_ms - one.launch_ms) / 1000:.1f} s" if one.launch_ms != NONE else "an unknown time"
+    lasted = seconds(until_ms - one.launch_ms) if one.launch_ms != NONE else "an unknown time"
     how = "runs for" if one.finish_ms is None else f"ended ({one.state.name.lower()}) after"
     return f"{kind} {one.attempt} on {one.host} (executor {one.executor_id}) {how} {lasted}"

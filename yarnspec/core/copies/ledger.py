@@ -1,9 +1,10 @@
-"""What copies gained and cost, in milliseconds of tasks.
+"""The gain and the cost of copies, in milliseconds of tasks.
 
-Gained, for each copy that won: how much earlier its task ended than it would have without. When the original would have
-ended is an estimate: the detector's own where it makes one (from the original's progress), renewed while the task stays
-slow; else the copy's run time times the slowdown learnt for the original's host, counted from the original's launch.
-Without either nothing is claimed. Wasted: the run time of copies that did not win. Spent: that of all copies.
+Gained, for each copy that won: how much earlier its task ended than without the copy. When the original would have
+ended is an estimate. If the detector makes one from the original's progress, that one is used, and renewed while the
+task stays slow. Else the estimate is the copy's run time times the slowdown learnt for the original's host, counted
+from the original's launch. Without either no gain is claimed. Wasted: the run time of copies that did not win. Spent:
+the run time of all copies.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Why tasks and hosts were acted on or not: the newest few notes about each, for ``explain``."""
+"""The newest few notes about each task and host, for ``explain``: why it was acted on, or was not."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ class Notes(Generic[K]):
         self._notes.clear()
 
     def of(self, about: K, now_ms: int) -> tuple[str, ...]:
-        """What was noted, oldest first."""
+        """The notes, oldest first."""
         return tuple(note.said(now_ms) for note in self._notes.get(about, ()))
 
     def __iter__(self) -> Iterator[K]:
-        """Whatever there are notes about."""
+        """The subjects that have notes."""
         return iter(self._notes)

@@ -1,17 +1,17 @@
-"""Which hosts are blocked for slowness, and how widely: as far as the evidence reaches.
+"""Decides which hosts are blocked for slowness, and how widely: as far as the evidence reaches.
 
-Seed 000 blocks the node of every slow task for a minute. Taken by itself that loses hosts to skewed data and to bad
-luck, which users of the peers complain of ("do not lose a host on one guess"), so the block's level follows what the
-tasks prove:
+The speculative execution proposal (FLINK-10644) blocks the node of every slow task for a minute. That alone loses hosts
+to skewed data and to bad luck, which users of similar systems complain about ("do not lose a host on one guess"). So
+the level of a block follows what the tasks prove:
 
-* slow tasks by themselves: proof against nobody, be they one or several. Each is copied, and only it is kept off the
-  host for that time;
-* a host that is proven slow by all its tasks, of whatever stages (``HostSpeeds``): kept off for the application, for a
-  minute.
+* Slow tasks by themselves, one or several, prove nothing against a host. Each is copied, and only that task is kept off
+  the host for that time.
+* A host may be proven slow by all its tasks, of any stages (``HostSpeeds``). It is then kept off for the application,
+  for a minute.
 
-In each case the host keeps what runs there (MARK_BLOCKED), and no host is blocked while the work that is left would end
-sooner with it. A host that comes back is blocked again only for what tasks show there now. One whose tasks prove
-healthy comes back before its time.
+In each case running executors and tasks stay on the host (MARK_BLOCKED). No host is blocked while the remaining work
+would end sooner with it. A host that comes back is blocked again only for what its tasks show from then on. A host
+whose tasks prove it healthy comes back before its time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from yarnspec.core.blocking.blocks import WIDE, Block, Key
 from yarnspec.core.containers.capacity import Comparison, Slots, compare
 from yarnspec.core.copies.notes import Notes, topic_of
 from yarnspec.core.detectors import SlowAttempt
-from yarnspec.core.messages.commands import Command, SpareHost, Verdict
+from yarnspec.core.messages.commands import Command, SlowHostNotBlocked, Verdict
 from yarnspec.core.messages.events import BlockRequested
 from yarnspec.core.slowness.host_speed import HostSpeeds
 from yarnspec.core.tasks.task_table import StageKey, TaskTable
@@ -58,7 +58,7 @@ class SlowHostPolicy:
         self._lifted.update(block.host for block in lifted if block.cause == "slow" and block.level in WIDE)
 
     def stage_ended(self, key: StageKey) -> None:
-        """What its slow tasks said is over."""
+        """Forget the evidence of its slow tasks."""
         self._slow.pop(key, None)
 
     def forget(self) -> None:
@@ -88,7 +88,7 @@ class SlowHostPolicy:
         named = ", ".join(f"{count} of stage {stage}" for stage, count in sorted(counts.items())) or "none"
         return f"slow tasks of running stages there: {named}; by themselves they are no proof against their host"
 
-    def weigh(self, worst: Iterable[SlowAttempt], now_ms: int) -> tuple[list[BlockRequested], list[SpareHost]]:
+    def weigh(self, worst: Iterable[SlowAttempt], now_ms: int) -> tuple[list[BlockRequested], list[SlowHostNotBlocked]]:
         """The blocks that the slow tasks and what is learnt of hosts call for now, and which slow hosts are kept."""
         self._came_back_ms.update(dict.fromkeys(self._lifted, now_ms))
         self._lifted.clear()
@@ -123,9 +123,9 @@ class SlowHostPolicy:
                 done.append(self._blocklist.lift(block.key, f"proved healthy: {proof.reason}"))
         return done
 
-    def _by_speed(self, now_ms: int) -> tuple[list[BlockRequested], list[SpareHost]]:
+    def _by_speed(self, now_ms: int) -> tuple[list[BlockRequested], list[SlowHostNotBlocked]]:
         wishes: list[BlockRequested] = []
-        spared: list[SpareHost] = []
+        spared: list[SlowHostNotBlocked] = []
         tasks_left = sum(stage.left for stage in self._table.stages.values())
         for slow in self._speeds.slow():
             key = Key("application", slow.host)
@@ -146,13 +146,13 @@ class SlowHostPolicy:
         out = {here, *wished}
         return sum(slots[host] for host in slots if host not in out and host not in self._blocklist), slots[here]
 
-    def _spare(self, key: Key, said: str, comparison: Comparison, now_ms: int) -> list[SpareHost]:
+    def _spare(self, key: Key, said: str, comparison: Comparison, now_ms: int) -> list[SlowHostNotBlocked]:
         self._notes.add(key.host, f"kept{key.reach}", f"slow, but not blocked: {comparison.text}", now_ms)
         topic = topic_of(comparison.text)
         if topic in self._spared[key.host]:
             return []
         self._spared[key.host].add(topic)
-        return [SpareHost(host=key.host, reason=f"{said}; {comparison.text}")]
+        return [SlowHostNotBlocked(host=key.host, reason=f"{said}; {comparison.text}")]
 
     def _wish(self, key: Key, said: str, comparison: Comparison, now_ms: int) -> list[BlockRequested]:
         if now_ms - self._asked_ms.get(key, now_ms - _ASK_AGAIN_MS) < _ASK_AGAIN_MS:

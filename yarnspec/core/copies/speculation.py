@@ -1,10 +1,10 @@
-"""Slow tasks, from what is seen of them to what is done about it.
+"""Speculation: from observations of tasks to blocks, copies and containers for them.
 
     observations ──▶ task table ──▶ detector (each check interval) ──▶ verdicts ──▶ hosts blocked, copies asked for
                          └────────▶ what is learnt of hosts ──────────────┘          └──▶ containers for them
 
-A pass of the detector runs by a timer, and only while a stage runs. Of one pass the blocks go out first, then what
-Spark must know of them, then the copies, so that none can start on a host that the same pass has blocked.
+A pass of the detector runs by a timer, and only while a stage runs. The blocks of a pass go out first, then Spark's
+list of them, then the copies. So no copy can start on a host that the same pass has blocked.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Speculation:
 
     @property
     def routes(self) -> dict[type[ev.Event], Route]:
-        """What it takes."""
+        """The events that this part handles."""
         return {
             ev.Observed: lambda event, now_ms: self._guard.run(self._observed, event, now_ms),
             ev.JobStarted: lambda event, now_ms: self._guard.run(self._job_started, event, now_ms),
@@ -125,7 +125,7 @@ class Speculation:
 
     @property
     def timers(self) -> dict[str, Callable[[int], list[Command]]]:
-        """What is due when a timer of these names fires."""
+        """The actions that are due when timers of these names fire."""
         return {
             JUDGE_TIMER: lambda now_ms: self._guard.run(self._judge, now_ms),
             SUMMARY_TIMER: lambda now_ms: self._guard.run(self._summarize, now_ms),
@@ -135,7 +135,7 @@ class Speculation:
 
     @property
     def stopped(self) -> str:
-        """What made speculation stop for good; empty while it works."""
+        """The fault that stopped speculation for good; empty while it works."""
         return self._guard.fault
 
     # what happens elsewhere
@@ -182,7 +182,7 @@ class Speculation:
         return [command for wish in wishes if self._holds(wish, now_ms) for command in self._block(wish, now_ms)]
 
     def _holds(self, wish: ev.BlockRequested, now_ms: int) -> bool:
-        """Of a stage that is over nothing starts any more; on a host of deaths an executor may live now, or nowhere."""
+        """Nothing of an ended stage starts any more. On a host where executors died one may live now, or nowhere."""
         if wish.level in ("stage", "task"):
             return wish.stage in {key[0] for key in self.table.stages}
         healthy = self._healthy_hosts(now_ms)
@@ -199,7 +199,7 @@ class Speculation:
         return []
 
     def context_over(self, why: str) -> list[Command]:
-        """A SparkContext is gone: its stages, tasks and copies with it. What was learnt of hosts stays."""
+        """A SparkContext is gone: its stages, tasks and copies with it. Knowledge of hosts stays."""
         last = self._guard.run(self._forget_context)
         for name in (JUDGE_TIMER, EXTRAS_TIMER, SETTLE_TIMER):
             self._timers.cancel(name)
@@ -224,7 +224,7 @@ class Speculation:
         return last
 
     def life_over(self) -> None:
-        """The driver died with its numbers of stages and tasks: in its next life they are of others."""
+        """The driver died with its numbers of stages and tasks: the next driver gives them to others."""
         # After a stop as well: what was known then would be told of the new ones.
         self.table.forget()
         self.metrics.forget()
@@ -446,13 +446,13 @@ class Speculation:
         return commands
 
     def summary(self) -> str:
-        """What speculation did so far, in a sentence or two."""
+        """The results of speculation so far, in a sentence or two."""
         blocks = self.blocklist.blocks
         hosts = ", ".join(f"{block.host}{block.key.reach}" for block in blocks if block.level != "task") or "none"
         return f"{self.copies.total().summary}; blocked: {hosts}; {len(self.containers.extras)} extra containers"
 
     def notes_of_task(self, stage: int, index: int, now_ms: int) -> tuple[str, ...]:
-        """What was noted about a task in the newest attempt of its stage: in others the index may be another task's."""
+        """The notes about a task in the newest attempt of its stage: in others the index may be another task's."""
         running = {key for key in self.table.stages if key[0] == stage}
         keys = [key for key in self.task_notes if key[0] == stage and key[2] == index]
         newest = max((key[1] for key in (*keys, *running)), default=0)

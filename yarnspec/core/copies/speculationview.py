@@ -1,4 +1,4 @@
-"""What can be seen of speculation: frozen copies for ``status``, metrics and ``explain``."""
+"""Frozen copies of the state of speculation, for ``status``, metrics and ``explain``."""
 
 from __future__ import annotations
 

@@ -1,21 +1,22 @@
 """Containers beside Spark's target: for copies that find no slot, and for executors that blocks have put out of work.
 
-One is asked for when a copy has waited for a while and no task waits for a slot: else every container would help, and
-how many there are is Spark's decision; one of another stage might get the slot before the copy, which would ask for
-the next container, and so on. It is kept off the hosts where the tasks run that are to be copied; blocked hosts are out
-of the question anyway. Where no host is left then, only the oldest copy is cared for, and those of others that can
-start wherever it can. Where tasks wait for slots while executors stand idle on blocked
-hosts (all of them may be there), as many are asked for in their place.
+An extra container is asked for when a copy has waited for a while and no task waits for a slot. If tasks wait, every
+container would help, and their number is Spark's decision. And a task of another stage might get the slot before the
+copy, which would ask for the next container, and so on. The container is kept off the hosts on which the copied tasks
+run, and off blocked hosts. If no host is left then, only the oldest copy counts, and other copies that can start
+wherever it can. If tasks wait for slots while executors stand idle on blocked hosts (all of them may be there), as many
+containers are asked for in their place.
 
-An extra container is given back when no copy waits that could start there, it has been without a task for a while, and
-it holds nothing that may still be read. First it takes no new tasks; only when it still has none a moment later the
-driver is asked what it holds. With nothing it is released, so that neither a task that was on its way nor data is lost;
-else it takes tasks again, and the driver is asked once more after a while.
+An extra container is given back under three conditions: no copy waits that could start there, it has been without a
+task for a while, and it holds nothing that may still be read. First it takes no new tasks. If it still has none a
+moment later, the driver is asked what it holds. If it holds nothing, it is released: neither a task that was on its way
+nor data are lost. Else it takes tasks again, and the driver is asked once more after a while.
 
-Cached or locally checkpointed data keeps it as long as it is there: only the program knows an end of it. Map outputs
-keep it as long as Spark has not forgotten their shuffles, whose attempts and jobs ended how they may: the next job may
-be the next part of the same query, or what a failed attempt of a stage has left to do. But when no job has run for some
-minutes it goes with them, for in a session a shuffle may be remembered as long as somebody holds its DataFrame.
+Cached or locally checkpointed data keep the container as long as they are there: only the program knows when they end.
+Map outputs keep it as long as Spark has not forgotten their shuffles, however their attempts and jobs ended. The next
+job may be the next part of the same query, or the rest of a failed stage attempt. But when no job has run for some
+minutes, the container goes with its map outputs: in a session Spark remembers a shuffle as long as somebody holds its
+DataFrame.
 """
 
 from __future__ import annotations

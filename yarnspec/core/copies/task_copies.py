@@ -5,12 +5,13 @@ A copied task's record, and what moves a copy along:
     asked ──started──▶ running ──▶ won | cancelled (another attempt won) | failed
       └── withdrawn (its task or stage ended, a map output was lost) or refused by Spark's scheduler
 
-Failures follow seed 000's three rules. While any attempt of a task can still finish, the others just go on; Spark
-restarts a task only when none can, and a copy's failure does not count against the task. A lost map output is restarted
-at its producer; as in seed 001 the copies in all stages that consume it are cancelled, and only originals come back.
-Spark ends the attempt of the stage that could not fetch, and leaves the other consumers alone: what has fetched already
-goes on. A copy there would begin to fetch now, and its failure would end the attempt of that stage as well.
-A failed copy is taken off the record, which makes room for another one, up to a number of copies for each task.
+Failures follow the three rules of the speculative execution proposal (FLINK-10644). While any attempt of a task can
+still finish, the others just go on. Spark restarts a task only when none can, and a copy's failure does not count
+against the task. A lost map output is restarted at its producer: the copies in all stages that consume it are
+cancelled, and only originals come back. Spark ends the attempt of the stage that could not fetch, and leaves the other
+consumers alone: a task that has fetched already goes on. A copy there would begin to fetch now, and its failure would
+end the attempt of that stage as well. A failed copy is taken off the record. This makes room for another one, up to a
+number of copies for each task.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import numpy as np
 
 from yarnspec.core.copies.ledger import Ledger, gained_ms
 from yarnspec.core.detectors import PutOff
+from yarnspec.core.detectors.protocol import seconds
 from yarnspec.core.messages.commands import Command, KillAttempt, LaunchCopy, Verdict, WithdrawCopy
 from yarnspec.core.messages.figures import LedgerFigures
 from yarnspec.core.messages.observations import Failure, StageFlag, State
@@ -90,7 +92,7 @@ class TaskCopies:
         self._banned: dict[StageKey, str] = {}
         self.stage_ledgers: dict[StageKey, Ledger] = {}
         self.before = Ledger()
-        """What stages that are forgotten did."""
+        """The ledger of stages that are forgotten."""
         self.free_slots = 0
         """Slots that were free at the last pass, and took any task."""
 
@@ -158,10 +160,10 @@ class TaskCopies:
         return self.objection_to_stage(stage) or self.behind(stage) or self.too_many(stage.key)
 
     def behind(self, stage: StageTasks) -> str:
-        """That a stage's copies could not start, as its own tasks wait for slots, or an empty string.
+        """A clause that a stage's copies could not start because its own tasks wait for slots, or an empty string.
 
-        Spark gives a copy a slot only when no other task of the stage may have it. Where slots are free for all that
-        wait, these wait for something else: to be local, or the rows of their starts were lost.
+        Spark gives a copy a slot only if no other task of the stage may have it. If slots are free for all waiting
+        tasks, these wait for something else: for a local slot, or the rows of their starts were lost.
         """
         waiting = stage.unlaunched
         return f"{waiting} tasks of its stage wait for slots before it" if waiting > self.free_slots else ""
@@ -191,7 +193,7 @@ class TaskCopies:
         return ""
 
     def too_many(self, key: StageKey) -> str:
-        """Which limit on live copies a stage attempt or the application has reached, or an empty string."""
+        """The limit on live copies that a stage attempt or the application has reached, or an empty string."""
         settings = self._settings
         for live, share, running, where in (
             (self._live[key], settings.max_share_of_stage, self._running_tasks(key), "its stage"),
@@ -206,7 +208,7 @@ class TaskCopies:
         return ""
 
     def waits(self, key: TaskKey, now_ms: int) -> str:
-        """That a copy of a task waits for a slot, or that one was refused a moment ago, or an empty string."""
+        """A clause that a copy of a task waits for a slot or was refused a moment ago, or an empty string."""
         task = self._tasks.get(key)
         if task is None:
             return ""
@@ -220,7 +222,7 @@ class TaskCopies:
         return task is not None and task.live > 0
 
     def put_off(self, now_ms: int) -> PutOff:
-        """Which tasks get no copy at the moment, if only for reasons that others do not share."""
+        """The tasks that get no copy at the moment, for reasons that others do not share."""
         most = self._settings.copies_ever
         tasks: defaultdict[StageKey, list[int]] = defaultdict(list)
         for task in self._tasks.values():
@@ -380,7 +382,7 @@ class TaskCopies:
             factor = self._factor(original.host) if original is not None else 1.0
             gain_ms = gained_ms(original, attempt, task.original_end_ms, factor)
             self.ledger_of(stage.key).gained_ms += gain_ms
-            sooner = f"about {gain_ms / 1000:.1f} s before the original would have"
+            sooner = f"about {seconds(gain_ms)} before the original would have"
             said = f"the copy on {attempt.host} ended first, {sooner}"
         else:
             said = f"the original on {attempt.host} ended first"

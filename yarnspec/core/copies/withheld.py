@@ -1,7 +1,7 @@
-"""Why slow tasks get no copy, for the event log: what is noted of them is gone soon after their stage has ended.
+"""Records for the event log why slow tasks get no copy. The notes themselves go soon after their stage has ended.
 
-Most reasons hold for many passes, with other numbers each time. Each is told once for a task, and what holds for many
-tasks of a stage in one record, so that there are few, however long tasks are slow.
+Most reasons hold for many passes, with other numbers each time. Each reason is told once for a task, and one record
+tells it for many tasks of a stage. So there are few records, however long tasks are slow.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from yarnspec.core.tasks.task_table import StageKey
 
 
 class Withheld:
-    """Which reasons were told of which tasks of the running stages."""
+    """The reasons that were told, for each task of the running stages."""
 
     def __init__(self) -> None:
         self._told: defaultdict[StageKey, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
 
     def tell(self, found: Iterable[tuple[SlowAttempt, str]]) -> list[Command]:
-        """What is new of slow tasks that get no copy now, each with the reason."""
+        """The news about slow tasks that get no copy now, each with the reason."""
         new: defaultdict[tuple[StageKey, str], list[int]] = defaultdict(list)
         for one, why in found:
             told = self._told[one.stage.key][topic_of(why)]

@@ -1,7 +1,7 @@
-"""Which running tasks are slow: one small protocol, and the detectors that a user can choose from.
+"""Finding slow tasks among those that run: one small protocol, and the detectors that a user can choose from.
 
 A detector is one file: its options (a subclass of ``CommonDetectorSettings``), its rule, and the ``KIND`` by which
-``registry.py`` finds it. This room decides what is slow. It must not know copies, blocks or containers.
+``registry.py`` finds it. This room decides which tasks are slow. The room must not know copies, blocks or containers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The tasks of a stage that finished first, and the median over them (seed 000)."""
+"""The tasks of a stage that finished first, and the median over them.
+
+Both are as in the speculative execution proposal (FLINK-10644).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ _CACHED_STAGES = 1_000
 
 
 class BaselineSettings(CommonDetectorSettings, frozen=True, kw_only=True):
-    """What the detectors read that compare with the tasks that finished first."""
+    """The options of the detectors that compare with the tasks that finished first."""
 
     baseline_ratio: Share = 0.75
     """The share of a stage's tasks that must have finished before any other is judged; with 0 baseline_lower_bound
@@ -66,8 +69,8 @@ class _Known:
 class FirstFinishedMedian:
     """A median over the tasks that finished first, computed anew only when that set changes.
 
-    Once N x R tasks have finished the set is fixed, but for an end that is heard of late, or one that is lost, or where
-    an older attempt of the stage ends tasks, which makes N smaller.
+    Once N x R tasks have finished the set is fixed, with three exceptions. The end of a task is heard of late. The end
+    of a task is lost. An older attempt of the stage ends tasks, which makes N smaller.
     """
 
     def __init__(self, measure: Callable[[StageTasks, Column], Column]) -> None:
@@ -75,7 +78,7 @@ class FirstFinishedMedian:
         self._known: dict[tuple[int, int], _Known] = {}
 
     def of(self, stage: StageTasks, count: int) -> float | None:
-        """The median; None when the measure is known of none of them."""
+        """The median; None when the measure is known for no task of the set."""
         known = self._known.get(stage.key)
         if known is not None and known.stage() is stage and (known.count, known.lost) == (count, stage.lost):
             news = stage.winners[known.seen :]

@@ -1,8 +1,9 @@
-"""Seed 000's detector: a task that runs much longer than most of its stage did.
+"""The detector of the speculative execution proposal (FLINK-10644): slow is a task that runs much longer than others.
 
-N tasks, finished ratio R, multiplier M, lower bound B. Once N x R tasks have finished: T = median execution time of
-the N x R that finished first, baseline = max(T x M, B), and a running attempt at or over it is slow. Time counts from
-the driver's launch of the attempt, for running and finished ones alike: a slow host delays starting a task as well.
+N tasks, finished ratio R, multiplier M, lower bound B. T is the median execution time of the N x R tasks that finished
+first, and the baseline is max(T x M, B). Once N x R tasks have finished, a running attempt at or over the baseline is
+slow. Time counts from the driver's launch of the attempt, for running and finished ones alike: a slow host delays
+starting a task as well.
 """
 
 from __future__ import annotations

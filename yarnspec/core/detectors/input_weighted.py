@@ -1,8 +1,8 @@
 """The execution-time detector on time per input byte, so that a task with much to read is not taken for a slow one.
 
-A task's input is what was known of it before it read (file splits, map outputs), else what it had read at its end. A
-running task without such an estimate is measured by what it has read so far where that can be believed, that is where
-no Python works behind the JVM's back: the JVM reads ahead of it. Else by time alone.
+A task's input is its estimate from before it read (file splits, map outputs), else the bytes that it had read at its
+end. A running task without an estimate is measured by the bytes that it has read so far, unless it runs Python: the JVM
+reads ahead of Python, so that its counters cannot be believed. Such a task is measured by time alone.
 """
 
 from __future__ import annotations

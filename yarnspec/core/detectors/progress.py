@@ -1,19 +1,19 @@
 """The shipped detector: a running attempt is slow when it is late, its host is to blame, and a copy would end sooner.
 
-*When would it end?* By its counters where they can be believed (see ``counters``): its own rate against its known
-input. Else by time: what is late already is taken to need as long again, or as long as its host's speed says.
+*When would the attempt end?* If its counters can be believed (see ``counters``), they say so: its own rate against its
+known input. Else its time does: a late attempt is expected to need as long again, or as long as its host's speed says.
 
-*When would a copy end?* After the start of a copy and the time that the task was expected to take: the median of the
-stage's tasks on other hosts, or their time per byte for its bytes; nobody need wait for a quarter, or for three, of
-the stage: three tasks to compare with are enough. Where there are none, because the stage has one task only or has
-just begun, what is known of the host's speed must do. That is the test of MapReduce and of LATE (Zaharia et al.,
-2008): copy what would end last, and only if the copy would end first.
+*When would a copy end?* After the start of a copy and the expected time of the task. This is the median of the stage's
+tasks on other hosts, or their time per byte for its bytes. Three tasks to compare with are enough: nobody need wait for
+a quarter of the stage, or for three quarters. If there are none, because the stage has one task only or has just begun,
+the known speed of the host is used instead. MapReduce and LATE (Zaharia et al., 2008) have the same test: copy the task
+that would end last, and only if the copy would end first.
 
-*Is the host to blame?* A task that is late on a host where others are not late has more to do than they; a copy would
-take just as long. So each late task is weighed with all that is known of its host (see ``host_speed``). A task that
-hangs for no reason that can be seen is slow after ``stuck_multiplier`` times its expected time.
+*Is the host to blame?* A task that is late on a host where others are not late has more work than they have. A copy
+would take just as long. So each late task is weighed with everything that is known of its host (see ``host_speed``). A
+task that hangs for no visible reason is slow after ``stuck_multiplier`` times its expected time.
 
-A task that has a copy is worth a further one only when a copy would end before each of its running attempts.
+A task that has a copy gets a further one only if that would end before each of its running attempts.
 """
 
 from __future__ import annotations
@@ -50,25 +50,25 @@ from yarnspec.core.tasks.stagetasks import StageTasks
 from yarnspec.core.tasks.task_table import StageKey, TaskTable
 
 MANY = 2_048
-"""Of a stage no more are looked at closely in one pass that are late by time, as many that are by their counters and on
-slow hosts, the oldest first: more than a pass tells of. With all of 100,000 it would take milliseconds longer."""
+"""How many attempts of a stage one pass looks at closely, the oldest first, for each of three reasons: they are late by
+time, late by their counters, or on slow hosts. A pass tells of fewer. All of 100,000 would take milliseconds longer."""
 _NO_ROWS = np.empty(0, dtype=np.int64)
 _ON_SLOW_HOST = 1.1
 """On a host that is proven slow a task need only be as late as this to be one of its victims."""
 _EXPLAINED = 2.0
-"""Log odds for blaming the host where bytes explain what tasks take: then it is not more work that makes one late."""
+"""Log odds for blaming the host where bytes explain the tasks' times: then a task is not late because of more work."""
 _YOUNG_NOISES = 5
 
 
 class ProgressSettings(CommonDetectorSettings, frozen=True, kw_only=True):
-    """What this detector alone reads."""
+    """The options of this detector alone."""
 
     copy_start_ms: int = 300
-    """Time that a copy takes to start; it must gain at least as much to be worth it."""
+    """Time that a copy takes to start. A copy must gain at least as much to be worth it."""
 
     stuck_multiplier: Factor = 20.0
-    """A task that has run for so many times what was expected of it, and for baseline_lower_bound, is slow even where
-    its host seems healthy: it hangs."""
+    """A task hangs when it has run for this many times its expected time, and for baseline_lower_bound. A task that
+    hangs is slow even if its host seems healthy."""
 
     task_proof: Probability = 0.3
     """A late task gets a copy only if its host is slow with at least this probability. On a healthy host a task is late
@@ -76,7 +76,7 @@ class ProgressSettings(CommonDetectorSettings, frozen=True, kw_only=True):
 
 
 class _Compared(NamedTuple):
-    """What is known of some running attempts of a stage by themselves, whatever their hosts' speed."""
+    """The numbers of some running attempts of a stage by themselves, without their hosts' speed."""
 
     elapsed_ms: Column
     own_ms: Column
@@ -95,7 +95,7 @@ class _Assessment:
 
     elapsed_ms: Column
     start_ms: Column
-    """What of that is not held against it: the start of an executor that was cold; NaN when it was not."""
+    """The part of the elapsed time that is not counted: the start of a cold executor; NaN when it was not cold."""
     expected_ms: Column
     ratio: Column
     late_from: Column
@@ -106,9 +106,9 @@ class _Assessment:
     by_counters: Column
     by_input: Column
     read_bytes: Column
-    """What has been read so far, where that stands in for inputs that are not known; else NaN."""
+    """The bytes read so far, if they stand in for an unknown input; else NaN."""
     overtaken: Column
-    """Whether it is late, whosever fault that is, and a copy that starts now would end first."""
+    """Whether the attempt is late, for whatever reason, and a copy that starts now would end first."""
     slow: Column
 
     def numbers(self, at: int) -> dict[str, float]:
@@ -124,7 +124,7 @@ class _Assessment:
 
 
 class ProgressDetector:
-    """Slow is what a copy would overtake. ``many``: so many of each kind are looked at closely in a pass."""
+    """Finds attempts that a copy would overtake. ``many``: how many of each kind a pass looks at closely."""
 
     name = "progress"
 
@@ -329,13 +329,13 @@ class ProgressDetector:
 
 
 def _inputs(numbers: dict[str, float]) -> str:
-    """By what tasks of different inputs were compared; an input that is known of this task alone does not help."""
+    """The input by which tasks were compared. An input that is known of this task alone is not said."""
     used = "input_bytes" if numbers["by_input"] else "read_bytes"
     return input_said({name: numbers[name] for name in numbers if name == used})
 
 
 def _by_counters(pace: StageEvidence, rows: Column, expected_ms: Column) -> tuple[Column, Column]:
-    """Which of the rows are judged by their counters, and what each takes in all by its own rate.
+    """The rows that are judged by their counters, and the time that each takes in all by its own rate.
 
     Fills in ``expected_ms`` for those rows where no finished task told it.
     """

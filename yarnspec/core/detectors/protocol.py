@@ -1,4 +1,4 @@
-"""What a detector of slow tasks is, and what it says."""
+"""The protocol of a detector of slow tasks, and the form of its findings."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from yarnspec.core.tasks.stagetasks import StageTasks
 from yarnspec.core.tasks.task_table import StageKey, TaskTable
 
 MB = 1 << 20
+_SHORT_MS = 95.0
 MAX_VERDICTS = 200
-"""Of one pass; the worst come first, and the rest come with a later pass if they are still slow then."""
+"""Most verdicts of one pass. The worst come first; the others come in a later pass if they are still slow then."""
 
 
 PutOff = Callable[[StageTasks, Column], Column]
-"""Tells of tasks of a stage, by their indexes, which get no copy now: they must not take the places of the others.
+"""Says which tasks of a stage, by their indexes, get no copy now: they must not take the places of other tasks.
 
-With 1 or True a task comes among those that have a copy already, with 2 after them.
+1 or True puts a task among those that have a copy already, 2 after them.
 """
 
 
@@ -57,29 +58,29 @@ class SlowAttempt(msgspec.Struct, frozen=True):
 
     @property
     def stage(self) -> StageTasks:
-        """The stage attempt that it is of."""
+        """The stage attempt that the attempt belongs to."""
         return self.found.stage
 
     @property
     def overtaken(self) -> bool:
-        """Whether a further copy would end before each attempt of the task that runs, as far as can be told."""
+        """Whether a further copy would probably end before each running attempt of the task."""
         return self.found.overtaken is None or bool(self.found.overtaken[self.position])
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict, as of this pass: written when asked for, as most attempts are told of in one pass of many."""
+        """The verdict of this pass. It is written only when asked for: most attempts are never told of."""
         return self.found.judge(self.position)
 
 
 class Judged(NamedTuple):
-    """What a pass found: at most ``MAX_VERDICTS`` attempts, and how many tasks are slow in all, as far as it looked."""
+    """The findings of a pass: at most ``MAX_VERDICTS`` attempts, and the number of slow tasks as far as it looked."""
 
     worst: list[SlowAttempt]
-    """Attempts of tasks that may get a copy first, then of those that have one or get none now; the worst first."""
+    """First attempts of tasks that may get a copy, then of those that have one or get none now; the worst first."""
     slow: dict[StageKey, int]
     """How many tasks are slow, by the stage attempts that have any.
 
-    With ``progress`` at least so many, where more running attempts of a stage may be slow than it looks at in a pass.
+    With ``progress`` there may be more, if more running attempts of a stage may be slow than it looks at in a pass.
     """
 
     @property
@@ -94,7 +95,7 @@ class Detector(Protocol):
     name: str
 
     def judge(self, table: TaskTable, now_ms: int, put_off: PutOff = nobody) -> Judged:
-        """The attempts that are slow now, by the hosts' speed as it was last looked at."""
+        """The attempts that are slow now, given the hosts' speed at the last look."""
 
     def explain(self, stage: StageTasks, index: int, now_ms: int) -> SlownessExplanation:
         """The numbers of one task, slow or not."""
@@ -105,16 +106,16 @@ class Detector(Protocol):
     def threshold_ms(self, stage: StageTasks, now_ms: int) -> int | None:
         """The running time from which a task of typical input is late now; None while there is none.
 
-        With ``progress`` its host is weighed then, with the others it is slow.
+        With ``progress`` the host of a late task is weighed next. With the others a late task is slow.
         """
 
 
 class Kind(NamedTuple):
-    """What a file of a detector offers to the registry."""
+    """A detector, as its file offers it to the registry."""
 
     name: str
     about: str
-    """What is slow for it, for the comment of ``detector.kind``."""
+    """Its rule in one clause, for the comment of ``detector.kind``."""
     settings: type[CommonDetectorSettings]
     """The options that it reads: the shared ones and its own."""
     make: Callable[[Any, HostSpeeds, int], Detector]
@@ -211,5 +212,7 @@ def input_said(numbers: Mapping[str, float]) -> str:
 
 
 def seconds(value_ms: float) -> str:
-    """A time for a sentence."""
+    """A time for a sentence; a short one in milliseconds, as it would be 0.0 s."""
+    if value_ms < _SHORT_MS:
+        return f"{value_ms:.2g} ms"
     return f"{value_ms / 1000:.1f} s"

@@ -1,4 +1,4 @@
 """The faulty hosts: tasks or executors die there and live elsewhere.
 
-This room decides when failures on a host justify a block. It must not know slow tasks or copies.
+This room decides when failures on a host justify a block. The room must not know slow tasks or copies.
 """

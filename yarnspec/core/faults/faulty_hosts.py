@@ -1,26 +1,31 @@
-"""Which hosts are faulty: tasks fail there and succeed elsewhere, or executors die young there while others live.
+"""Finds faulty hosts: tasks fail there and succeed elsewhere, or executors die young there while others live.
 
-Only what the host can be blamed for counts: exceptions of tasks that another host then ran without one, and deaths that
-neither want of memory, the driver, preemption nor YARN's own decisions explain. Lost map outputs, denied commits, kills
-and want of memory (``Failure.OUT_OF_MEMORY``) never do; nor do failures beside another attempt of the same task, which
-may hold what both need (a file, a lock, a key); nor deaths that a task may explain (see ``hostdeaths``); nor tasks that
-have not ended well elsewhere (it may be their data, and bad data may all lie on one host); nor tasks that fail about as
-often on other hosts, for then it is the program; nor as many failures as chance brings to a host. A task that has
-failed is kept off its host, so whatever failed by accident ends well elsewhere as well. Where all failures happened in
-one executor of several on the host, that executor is to be blocked.
+Two things count against a host. One is a task's exception, if another host then ran the task without one. The other is
+an executor's death that neither want of memory, the driver, preemption nor YARN's own decisions explain. These never
+count:
 
-What is blocked is as much as has been shown, as in Spark's ``excludeOnFailure``:
+* lost map outputs, denied commits, kills, and want of memory (``Failure.OUT_OF_MEMORY``);
+* failures beside another attempt of the same task, which may hold what both need (a file, a lock, a key);
+* deaths that a task may explain (see ``hostdeaths``);
+* tasks that have not ended well elsewhere: their data may be bad, and bad data may all lie on one host;
+* tasks that fail about as often on other hosts: then the program is to blame;
+* as many failures as chance brings to a host.
 
-* a task failed: it is kept off that executor, and where it failed in two executors of a host, off the host, until it
-  succeeds. Whose fault it was is not known then, and trying elsewhere tells: when it fails there too, that is over;
-* two tasks of a stage failed there and on no other host, and ended well elsewhere, no fewer than ended well there, and
-  more than chance explains within the stage: the stage is kept off, for what it needs may be missing (a library, a
-  mount, memory of its own);
+A task that has failed is kept off its host, so a task that failed by accident ends well elsewhere too. If all failures
+happened in one executor of several on the host, that executor is blocked instead.
+
+A block reaches as far as the evidence, as in Spark's ``excludeOnFailure``:
+
+* a task failed: it is kept off that executor until it succeeds. If it failed in two executors of a host, it is kept off
+  the host. Nobody knows yet who is to blame, and a try elsewhere tells. If the task fails there too, this block ends;
+* two tasks of a stage failed there and on no other host, and ended well elsewhere. They are no fewer than the tasks
+  that ended well there, and more than chance explains within the stage. Then the stage is kept off, because something
+  that it needs may be missing (a library, a mount, memory of its own);
 * no more tasks can be kept off one by one, and many of them wait to be tried elsewhere: their stage is held back. A
-  host where all fails at once gets through dozens while the others are busy, and a task that it gets four times ends
-  the job. This is no proof: when three of them have failed elsewhere as well that ends;
-* tasks failed there and succeeded elsewhere, as many as ``faulty_tasks``, and more than chance explains when they are
-  weighed against all that ended well there and elsewhere: the application is kept off.
+  host where everything fails at once gets through dozens of tasks while the others are busy, and a task that it gets
+  four times ends the job. This is no proof: it ends when three of these tasks have failed elsewhere as well;
+* as many tasks as ``faulty_tasks`` failed there and succeeded elsewhere, and more than chance explains, given all tasks
+  that ended well there and elsewhere: the application is kept off.
 """
 
 from __future__ import annotations
@@ -111,7 +116,7 @@ class Faults:
                 self._stages[block.key] = block.host
 
     def ended_well(self, counts: Mapping[str, int], now_ms: int) -> None:
-        """So many tasks have ended well on these hosts; to be told before what of them is told one by one."""
+        """So many tasks have ended well on these hosts. Called before their ends are told one by one."""
         self._well.add(counts, now_ms)
 
     def attempt_ended(self, stage: StageTasks, attempt: TaskAttempt, now_ms: int) -> list[BlockRequested]:
@@ -193,7 +198,7 @@ class Faults:
         return self._narrow(stage.stage, None, host, found.executor_id, said) if said else None
 
     def _proof(self, stage: StageTasks, host: str, found: Evidence) -> str:
-        """What proves that a stage's tasks fail by their place; empty where that is not proven."""
+        """The proof that a stage's tasks fail because of their host; empty if there is none."""
         count = len(found.proven)
         if count < _TASKS_OF_STAGE or count <= _TIMES_THE_OTHERS * found.others:
             return ""
@@ -313,7 +318,7 @@ class Faults:
             faults.forget(host)
 
     def context_over(self) -> None:
-        """The SparkContext is gone: the tasks that failed will not succeed elsewhere. What is proven stays so."""
+        """The SparkContext is gone: the tasks that failed will not succeed elsewhere. Proven faults stay."""
         self._contexts += 1
         self._deaths.context_over()
         self._failed.clear()
@@ -321,7 +326,7 @@ class Faults:
         self._in_stage.clear()
 
     def explain(self, host: str, now_ms: int) -> str:
-        """What there is against a host, in a sentence."""
+        """The evidence against a host, in a sentence."""
         tasks = len(self._recent(host, now_ms))
         deaths = self._deaths.count(host, now_ms)
         return (

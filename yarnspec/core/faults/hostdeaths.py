@@ -1,9 +1,9 @@
-"""The executors that died young on each host, and which tasks they may have died of rather than of their host.
+"""The executors that died young on each host, and the tasks that they may have died of instead of their host.
 
-A task whose code or data end the process takes its executor with it, and does the same to the next one that it is given
-to; another such task may be given to the same host's next executor. So deaths while tasks ran count as one, until all
-tasks that ran in one of them have ended well, or run elsewhere for far longer than they can have run there. Of tasks
-whose stage was given up that is never known.
+A task whose code or data end the process takes its executor with it. The task does the same to the next executor that
+gets it. Another such task may be given to the next executor of the same host. So deaths while tasks ran count as one,
+until all tasks that ran in one of them are cleared. A task is cleared once it has ended well, or runs elsewhere for far
+longer than it can have run there. If the stage of a task was given up, nobody will ever know.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class _Death:
     executor_id: str
     text: str
     suspects: set[Task] = field(default_factory=set)
-    """What ran in it when it died, and may be what it died of."""
+    """The tasks that ran in it when it died, any of which may be the cause."""
 
 
 class HostDeaths:
@@ -80,11 +80,11 @@ class HostDeaths:
         return sorted(counts, key=lambda task: (-counts[task], -latest[task], task)) if len(suspected) > 1 else []
 
     def last(self, host: str) -> str:
-        """What is known of the latest of a host that had some."""
+        """The latest deaths on a host."""
         return self._deaths[host][-1].text
 
     def drop(self, host: str) -> None:
-        """What happened on a host so far says nothing any more."""
+        """Forget the deaths on a host so far."""
         self._deaths.pop(host, None)
 
     def context_over(self) -> None:

@@ -1,8 +1,8 @@
-"""How tasks ended on each host of late, and how likely chance alone would have so many failures meet on one host.
+"""How tasks ended on each host of late, and how likely chance alone puts so many failures on one host.
 
 Failures that have nothing to do with hosts (a service that does not answer now and then) fall on hosts as tasks do: a
-host with a quarter of the tasks gets a quarter of them. The more are on one host beyond its share, the less likely is
-that (Fisher's exact test). With few hosts the test is asked of each, and the unluckiest one counts.
+host with a quarter of the tasks gets a quarter of them. The more failures a host has beyond its share, the less likely
+chance explains them (Fisher's exact test). With few hosts each of them is tested, and the unluckiest one counts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Where the tasks of a stage failed, and what became of them elsewhere.
+"""Where the tasks of a stage failed, and how they ended elsewhere.
 
-A failure alone says nothing of its host: bad data fails wherever it is read, and it may all lie on one host. What
-speaks against a host is a task that failed there and on no other host, and ended well elsewhere.
+A failure alone says nothing about its host: bad data fail wherever they are read, and they may all lie on one host. The
+evidence against a host is a task that failed there and on no other host, and ended well elsewhere.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 
 class Evidence(NamedTuple):
-    """What speaks against a host in a stage, or against one executor of several there; tasks by their index."""
+    """The evidence against a host in a stage, or against one executor of several there; tasks by their index."""
 
     executor_id: str
     """The executor; empty where the whole host is meant."""
@@ -61,7 +61,7 @@ class StageFaults:
         return tuple(self._failed[index])
 
     def against(self, host: str, *, several: bool) -> Evidence:
-        """What speaks against a host; ``several``: more than one executor runs there."""
+        """The evidence against a host. ``several``: more than one executor runs there."""
         here = self._hosts[host]
         executor_id = next(iter(here.executors)) if several and len(here.executors) == 1 else ""
         return Evidence(

@@ -1,5 +1,5 @@
 """The records of the journal, and what they add up to.
 
 This room decides which records a shorter journal must keep, and whether an epoch came too late for kept work.
-It must not know events, commands, or how bytes reach a disk.
+The room must not know events, commands, or how bytes reach a disk.
 """

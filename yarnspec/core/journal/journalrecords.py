@@ -1,8 +1,8 @@
-"""What the journal of an application remembers: one record for each fact that the next driver needs.
+"""The records of an application's journal: one for each fact that the next driver needs.
 
-An epoch is one run of the driver. *Summary* records are durable before what they tell of takes effect; *detail*
-records are written in batches, and losing the last of them only costs repeated work. The core asks for them to be
-written and reads them back; `yarnspec/journal` knows how they lie on disk, `docs/journal-format.md` tells it to others.
+An epoch is one run of the driver. A *summary* record is durable before the fact that it tells takes effect. *Detail*
+records are written in batches, and losing the last of them only costs repeated work. The core asks for records to be
+written and reads them back. `yarnspec/journal` knows their form on disk, and `docs/journal-format.md` describes it.
 Fields may be added with a default; a name or a meaning never changes.
 """
 
@@ -16,9 +16,9 @@ import msgspec
 Determinism = Literal["determinate", "unordered", "indeterminate"]
 
 WriteMode = Literal["replace", "amend", "add", "create", "ignore", "save", "unknown"]
-"""What a write does to what is at its path: all of it goes, a part of it does, none does, or nothing may be there.
+"""How a write treats the files at its path: it replaces all of them, a part or none, or the path must be empty.
 
-"save" creates a directory, and all in it is its own, though the names of the files do not tell.
+"save" creates a directory. All files in it belong to the write, though their names do not tell.
 """
 
 WriteState = Literal["begun", "committing", "committed"]
@@ -34,10 +34,10 @@ class JournalRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EpochBegan(JournalRecord, frozen=True, kw_only=True, omit_defaults=True):
-    """The first record of every epoch: who writes it, since when, and when the one before had ended. Summary.
+    """The first record of every epoch: who writes it, since when, and when the epoch before had ended. Summary.
 
-    ``previous_ended_ms``: when the epoch before had ended, its driver or, by the ResourceManager's clock, its attempt;
-    0: not known. Times are since 1970, by the clocks of the hosts that saw it.
+    ``previous_ended_ms``: when the driver of the epoch before ended, or its attempt by the ResourceManager's clock; 0:
+    not known. Times are since 1970, by the clocks of the hosts that saw the end.
     """
 
     NUMBER = 1
@@ -50,7 +50,7 @@ class EpochBegan(JournalRecord, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ApplicationRegistered(JournalRecord, frozen=True, kw_only=True, omit_defaults=True):
-    """What must be the same for anything to be used again. Summary."""
+    """The facts that must be the same for anything to be used again. Summary."""
 
     NUMBER = 2
 
@@ -63,7 +63,7 @@ class ApplicationRegistered(JournalRecord, frozen=True, kw_only=True, omit_defau
 
 
 class EpochSealed(JournalRecord, frozen=True, kw_only=True, omit_defaults=True):
-    """An earlier epoch was shut: of its file only the first ``size_bytes`` count. Summary."""
+    """An earlier epoch was sealed: only the first ``size_bytes`` of its file count. Summary."""
 
     NUMBER = 3
 
@@ -73,7 +73,7 @@ class EpochSealed(JournalRecord, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SnapshotBegan(JournalRecord, frozen=True, kw_only=True, omit_defaults=True):
-    """What follows, to the end of the snapshot, is all that still holds of the epochs before. Summary."""
+    """A snapshot begins: to its end follows everything that still holds of the epochs before. Summary."""
 
     NUMBER = 4
 
@@ -103,7 +103,7 @@ class ShuffleRegistered(JournalRecord, frozen=True, kw_only=True, omit_defaults=
 
 
 class ShuffleNotReusable(JournalRecord, frozen=True, kw_only=True, omit_defaults=True):
-    """Nothing of this shuffle may be used again, whatever was and will be recorded of it. Summary."""
+    """Nothing of this shuffle may be used again, even if outputs of it were or will be recorded. Summary."""
 
     NUMBER = 7
 
@@ -114,10 +114,11 @@ class ShuffleNotReusable(JournalRecord, frozen=True, kw_only=True, omit_defaults
 class WriteBegan(JournalRecord, frozen=True, kw_only=True, omit_defaults=True):
     """The write of this ordinal is about to change these paths. Summary.
 
-    ``plan`` is the signature of what is written, empty when that is not known. ``job`` is in the names of its files.
-    ``existed``: there was something at its path. ``instead``: it took the place of others there, which are forgotten.
-    ``defers``: what was there stays until it is about to be committed. A later record of the same ordinal takes the
-    place of this one and of its WriteCommitting. All files in the directory of a "save" are its own.
+    ``plan``: the signature of the data written; empty when not known. ``job`` is in the names of its files.
+    ``existed``: there was something at its path. ``instead``: it took the place of other writes there, which are
+    forgotten. ``defers``: the files that were there stay until the write is about to be committed. A later record of
+    the same ordinal takes the place of this one and of its WriteCommitting. All files in the directory of a "save"
+    belong to it.
     """
 
     NUMBER = 8
@@ -134,12 +135,12 @@ class WriteBegan(JournalRecord, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class WriteCommitting(JournalRecord, frozen=True, kw_only=True, omit_defaults=True):
-    """The files of this write are about to be shown: so many, with this digest of their names and lengths (of an RDD's
-    that is saved, on HDFS and local disks, of their modification times, too). Summary.
+    """The files of this write are about to be shown: their number, and a digest of names and lengths. Summary.
 
-    ``digest`` is empty where it is not known. ``made``: the shuffles that were made for it alone, as a map from their
-    signatures without the number at the end to how many of each; ``done_before``: how many writes to its path are known
-    to have been done before.
+    For an RDD that is saved on HDFS or a local disk, the digest is also of their modification times. It is empty when
+    not known. ``made``: the shuffles that were made for this write alone: a map from their signatures, without the
+    number at the end, to how many there are of each. ``done_before``: how many writes to its path are known to have
+    been done before.
     """
 
     NUMBER = 10
@@ -152,10 +153,10 @@ class WriteCommitting(JournalRecord, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class InputsRead(JournalRecord, frozen=True, kw_only=True, omit_defaults=True):
-    """What the program of this epoch read before the write of this ordinal, and later ones, were committed. Summary.
+    """The program of this epoch read these places before the write of this ordinal was committed. Summary.
 
-    Each place is there once in an epoch: a directory for all below it, as ``…/*`` for the files in it, or a file.
-    ``ordinal``: the smallest of the writes that were under way then; it holds for that one and all later ones.
+    The same holds for all later writes: ``ordinal`` is the smallest of the writes that were under way then. Each place
+    is there once in an epoch: a directory with all below it, ``…/*`` for the files in a directory, or a file.
     """
 
     NUMBER = 12
@@ -166,10 +167,10 @@ class InputsRead(JournalRecord, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class WriteForgotten(JournalRecord, frozen=True, kw_only=True, omit_defaults=True):
-    """Nothing is left of what the write of this ordinal did. Summary.
+    """Nothing is left of the write of this ordinal. Summary.
 
-    ``moved``: nothing at its path; it was committed or about to be, and the program may have given its files another
-    name.
+    ``moved``: nothing is left at its path. The write was committed or about to be, and the program may have given its
+    files another name.
     """
 
     NUMBER = 11
@@ -189,10 +190,10 @@ class JobCommitted(JournalRecord, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class MapFinished(JournalRecord, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """One map output: where its files are, and in ``blob`` what the driver's JVM needs to register it again. Detail.
+    """One map output: where its files are, and in ``blob`` the data to register it again in the driver. Detail.
 
-    ``epoch`` is the one in which its files were written; ``stage`` is -1 where it is not known. A later record for the
-    same index replaces it.
+    ``epoch``: the epoch in which its files were written. ``stage``: -1 when not known. A later record for the same
+    index replaces this one.
     """
 
     NUMBER = 32
@@ -209,7 +210,7 @@ class MapFinished(JournalRecord, frozen=True, kw_only=True, omit_defaults=True, 
 
 
 class ShuffleFacts(JournalRecord, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """What the driver's JVM needs to know of a shuffle as a whole, such as range bounds. Detail."""
+    """Facts about a shuffle as a whole for the driver's JVM, such as range bounds. Detail."""
 
     NUMBER = 34
 
@@ -218,7 +219,7 @@ class ShuffleFacts(JournalRecord, frozen=True, kw_only=True, omit_defaults=True,
 
 
 class ShuffleDropped(JournalRecord, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """Spark has forgotten this shuffle, and so may we. Detail."""
+    """Spark has forgotten this shuffle. Nothing of it is needed any more. Detail."""
 
     NUMBER = 35
 
@@ -226,7 +227,7 @@ class ShuffleDropped(JournalRecord, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class Carried(JournalRecord, frozen=True, kw_only=True, omit_defaults=True):
-    """State that every epoch hands to the next, such as the blocklist; the newest of a kind holds. Detail."""
+    """State that every epoch hands to the next, such as the blocklist. The newest of a kind holds. Detail."""
 
     NUMBER = 36
 
@@ -235,7 +236,7 @@ class Carried(JournalRecord, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class UnknownRecord(JournalRecord, frozen=True, kw_only=True):
-    """A record of a type that this version does not know: kept, and told, but without effect."""
+    """A record of a type that this version does not know: kept and told, but without effect."""
 
     type: int
     payload: bytes

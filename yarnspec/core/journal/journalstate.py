@@ -1,4 +1,4 @@
-"""What the records of a journal add up to, and the shortest journal that adds up to the same."""
+"""The state that the records of a journal add up to, and the shortest journal with the same state."""
 
 from __future__ import annotations
 

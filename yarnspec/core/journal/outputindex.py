@@ -1,4 +1,4 @@
-"""Which map outputs of a shuffle are recorded: the records lie elsewhere, so that there may be very many of them."""
+"""An index of a shuffle's recorded map outputs. The records lie elsewhere, so that there may be very many of them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """The phases of an attempt, and the lives of its driver and executors.
 
-This room decides when the application starts, waits, restarts its driver or ends. It must not know slow tasks or
+This room decides when the application starts, waits, restarts its driver or ends. The room must not know slow tasks or
 saved work.
 """

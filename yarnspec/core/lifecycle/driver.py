@@ -1,4 +1,4 @@
-"""What follows from the life of the driver: its start, its SparkContexts, its end, and perhaps another life."""
+"""The driver's epochs as the core sees them: its start, its SparkContexts, its end, and perhaps another start."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Driver:
 
     @property
     def routes(self) -> dict[type[ev.Event], Route]:
-        """What it takes."""
+        """The events that this part handles."""
         return {
             ev.DriverStarted: self._started,
             ev.DriverReady: self._ready,

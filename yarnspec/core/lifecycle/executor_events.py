@@ -1,7 +1,7 @@
-"""What becomes of containers and their executors, one event at a time: allocated, registered, lost and replaced.
+"""Handles the events of containers and their executors: allocated, registered, lost and replaced.
 
-``ExecutorTable`` is the table; here is what follows from its changes: whose fault an end was, what Spark is told of it,
-how long a replacement waits, and when there is no use in further ones.
+``ExecutorTable`` is the table. This file decides what follows from its changes: whose fault an end was, what Spark is
+told about it, how long a replacement waits, and when further replacements are of no use.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Executors:
 
     @property
     def routes(self) -> dict[type[ev.Event], Route]:
-        """What it takes."""
+        """The events that this part handles."""
         return {
             ev.TargetExecutorsChanged: self._target_changed,
             ev.ExecutorsUnwanted: self._unwanted,
@@ -68,17 +68,12 @@ class Executors:
             ev.ContainersPreempted: self._preempted,
         }
 
-    @property
-    def young_deaths(self) -> int:
-        """How many died young, in all."""
-        return self._deaths.total
-
     def removal_overdue(self, executor_id: str) -> list[Command]:
         """YARN has not told of the end of a container whose executor Spark gave up."""
         return self._removals.overdue(executor_id)
 
     def driver_lost(self, now_ms: int) -> list[Command]:
-        """The driver died and gets another life: nothing that its executors did counts against those of the next one.
+        """The driver died and is started again: nothing that its executors did counts against those of the next one.
 
         They end by themselves when their connection breaks; whoever has not after a while is made to.
         """

@@ -24,7 +24,6 @@ EXIT_FAILED = 1
 EXIT_NO_RESOURCES = 6
 
 Driver = Literal["none", "starting", "ready", "stopping", "lost"]
-Phase = Literal["new", "waiting", "executing", "finishing", "finished", "abandoned"]
 
 
 class Lifecycle:
@@ -82,16 +81,6 @@ class Lifecycle:
         """End this attempt and its driver; the application goes on, or will, in another one."""
         self.over = "abandoned"
         return [StopDriver(reason=reason), AbandonAttempt(exit_code=EXIT_FAILED, reason=reason, diagnostics=reason)]
-
-    def phase(self, containers: ExecutorTable) -> Phase:
-        """The phase's name."""
-        if self.over:
-            return self.over
-        if not self.lives:
-            return "new"
-        if self.stopping:
-            return "finishing"
-        return "executing" if self.sufficient(containers) else "waiting"
 
     @staticmethod
     def sufficient(containers: ExecutorTable) -> bool:

@@ -1,4 +1,4 @@
-"""What is told in the name of an epoch that is over: it changes nothing, and is counted."""
+"""Refuses messages in the name of an epoch that is over: they change nothing, and are counted."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ COMMANDS = "commands"
 RECORDS = "records"
 COMMITS = "commits"
 KINDS = (REGISTRATIONS, WRITES, MESSAGES, COMMANDS, RECORDS, COMMITS)
-"""What was told too late: of a driver, its executors, shuffles and saved map outputs; steps of writes; all else. What a
-driver was still to do. And of a master that was replaced: what it would have added to its journal, and the steps of
-writes that its driver wanted to go on to."""
+"""The kinds of refusals. Told too late: registrations (of a driver, executors, shuffles, saved map outputs), steps of
+writes, all other messages. Asked too late: commands that a driver had not done yet. And of a master that was
+replaced: records that it would have added to its journal, and steps of writes (commits) that its driver wanted to go on
+to."""
 
 _REGISTRATIONS = (ev.DriverReady, ev.ContainerStarted, rec.ShuffleDeclared, rec.ShuffleRestored, rec.OutputsReported)
 _WRITES = (
-    wr.WritesAsked, wr.WriteResolved, wr.WriteDeclared, wr.WriteMissing, wr.WriteBeginning, wr.WriteCommitting,
+    wr.WritesAsked, wr.WriteResolved, wr.WriteDeclared, wr.WriteMissing, wr.WriteBeginning, wr.WriteCommitBeginning,
     wr.WriteClearing, wr.WriteDeleting, wr.WriteAborting, wr.WriteFinished,
 )  # fmt: skip
 _NOT_THE_DRIVERS = (
     ev.DriverStarted, ev.DriverLost, ev.DriverFinished, ev.FeedLagged, rec.JournalReplayed, rec.RecordingEnded,
     rec.RecordingStopped, rec.SavedUnreadable, rec.MapOutputsRecorded, rec.OutputsDurable, wr.WriteRefused,
 )  # fmt: skip
-"""What the master finds out about its driver and its journal: too late it is of no use, but nobody is refused."""
+"""The master's own findings about its driver and its journal: too late they are of no use, but nobody is refused."""
 
 
 class Refusals:
@@ -38,7 +39,7 @@ class Refusals:
         self._counts: defaultdict[int, Counter[str]] = defaultdict(Counter)
 
     def refuse(self, event: ev.Event, epoch: int) -> rec.EpochRefused | None:
-        """What comes of this epoch is not taken; how much of it has not been so far. None: it is not the driver's."""
+        """Count a message of this epoch as refused; None if the event is not from a driver."""
         if isinstance(event, _NOT_THE_DRIVERS):
             return None
         if isinstance(event, _REGISTRATIONS):

@@ -1,7 +1,7 @@
-"""How often a driver that died is started again within an attempt, and how its lives are numbered.
+"""How often a driver that died is started again within an attempt, and how its epochs are numbered.
 
-An epoch is one life of the driver. Each attempt has a range of numbers of its own, large enough for all the lives that
-the driver may have in it, so that nobody has to ask anybody which number is the next; most are never used.
+An epoch is one run of the driver. Each attempt has a range of numbers of its own, large enough for all epochs that the
+driver may have in it. So nobody has to ask anybody which number is the next. Most numbers are never used.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ RESTART_TIMER = "driver-restart"
 
 
 def first_epoch(attempt: int, driver_restarts: int) -> int:
-    """The number of the driver's first life in an attempt; those that follow in the same attempt count on from it."""
+    """The number of the driver's first epoch in an attempt. Later ones in the same attempt count on from it."""
     return (attempt - 1) * (driver_restarts + 1) + 1
 
 

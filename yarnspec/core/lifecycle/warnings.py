@@ -12,7 +12,7 @@ PACE_MS = 60_000
 
 
 class Warnings:
-    """Tells a warning at once. What comes again within a minute is counted and told with the next one after that."""
+    """Tells a warning at once. The same one within a minute is only counted. The next one after that has the count."""
 
     def __init__(self) -> None:
         self._told_ms: dict[str, int] = {}

@@ -1,6 +1,6 @@
-"""What an application master hands to the next one through the journal: blocks, what it learnt of hosts, and counts.
+"""The state that an application master hands to the next one through the journal: blocks, hosts, counts of copies.
 
-Each part is a carried record of its own kind, so that one that cannot be read costs only itself, and one that has not
+Each part is a carried record of its own kind. So a part that cannot be read costs only itself, and a part that has not
 changed is not written again. Times are milliseconds since the Unix epoch: clocks of hosts are taken to agree.
 Fields may be added with a default; a name or a meaning never changes (`docs/journal-format.md`).
 """
@@ -19,7 +19,7 @@ from yarnspec.core.messages.figures import LedgerFigures
 
 
 class CarriedBlock(msgspec.Struct, frozen=True, kw_only=True):
-    """One block of a host for the application; ``until_ms`` of None lasts until somebody unblocks it."""
+    """One block of a host for the application. If ``until_ms`` is null, it lasts until somebody unblocks the host."""
 
     host: str
     reason: str
@@ -31,7 +31,7 @@ class CarriedBlock(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CarriedBlocks(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """All blocks that held for the application, but for those that every attempt knows by itself."""
+    """All blocks that held for the application, except those that every attempt knows by itself."""
 
     epoch: int
     time_ms: int
@@ -50,13 +50,13 @@ class HostSpeed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CarriedHost(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is known against a host.
+    """The evidence against a host.
 
     Args:
         host: its name.
         faults: how often it was blocked as faulty.
-        came_back_ms: when a block for slowness ended; what its tasks had shown before that calls for no other one.
-        speed: the evidence about its speed; None: it is as quick as others, as far as is known.
+        came_back_ms: when a block for slowness ended. Evidence from before that calls for no other block.
+        speed: the evidence about its speed; null: nothing says that it is slower than others.
     """
 
     host: str
@@ -66,7 +66,7 @@ class CarriedHost(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class CarriedHosts(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The hosts of which there is more to say than that they are as others, the worst first."""
+    """The hosts with evidence against them, the worst first."""
 
     epoch: int
     time_ms: int
@@ -74,7 +74,7 @@ class CarriedHosts(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class CarriedCopies(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """What copies did so far, in all epochs."""
+    """The ledger of copies so far, over all epochs."""
 
     epoch: int
     time_ms: int
@@ -99,7 +99,7 @@ def record_of_part(part: CarriedPart) -> Carried:
 
 
 def parts_of(recorded: Recorded) -> tuple[tuple[CarriedPart, ...], str]:
-    """The parts that earlier epochs left, and what of them cannot be read and why; empty: nothing."""
+    """The parts that earlier epochs left, and which parts cannot be read and why (empty: all can)."""
     parts: list[CarriedPart] = []
     problems = []
     for kind, part in KINDS.items():

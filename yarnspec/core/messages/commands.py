@@ -1,4 +1,4 @@
-"""What is to be done, in the imperative: the only things that the core answers.
+"""The commands: everything that the core answers, in the imperative.
 
 Every command carries its ``reason``: the facts and numbers that led to it.
 """
@@ -54,8 +54,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 class BeginEpoch(Command, frozen=True):
     """The driver died and starts once more in this attempt, its ``restart``-th.
 
-    Whatever belongs to one epoch begins anew: the epoch's events and journal, the driver's address and its bridge. The
-    driver itself is started by ``StartDriver``, when it is known what is saved.
+    Everything that belongs to one epoch begins anew: its events and journal, the driver's address and its bridge.
+    ``StartDriver`` starts the driver itself, once the journal has said which work is saved.
     """
 
     epoch: int
@@ -73,7 +73,7 @@ class StopDriver(Command, frozen=True):
 
 
 class RequestContainers(Command, frozen=True):
-    """Ask Skein for one container per executor id; the ids are new, and never used again in this application."""
+    """Ask Skein for one container for each executor id. The ids are new, and never used again in this application."""
 
     executor_ids: tuple[str, ...]
 
@@ -93,9 +93,10 @@ class UpdatePlacement(Command, frozen=True):
 
 
 class BlockHost(Command, frozen=True):
-    """Keep new tasks, and at a level of application or cluster new containers, off a host until ``until_ms``.
+    """Keep new tasks off a host until ``until_ms``, and at level application or cluster new containers too.
 
-    None: until it is unblocked. ``stage`` and ``index`` say what the block is about when ``level`` is stage or task.
+    If ``until_ms`` is null, the block lasts until somebody unblocks the host. ``stage`` and ``index`` name the stage
+    and the task if ``level`` is stage or task.
     """
 
     host: str
@@ -117,7 +118,7 @@ class UnblockHost(Command, frozen=True):
 
 
 class BlockExecutor(Command, frozen=True):
-    """Keep new tasks off one executor until ``until_ms`` (None: until it is unblocked)."""
+    """Keep new tasks off one executor until ``until_ms`` (null: until somebody unblocks it)."""
 
     executor_id: str
     host: str
@@ -139,7 +140,7 @@ class UnblockExecutor(Command, frozen=True):
 
 
 class TaskBlock(msgspec.Struct, frozen=True, kw_only=True):
-    """Hosts and executors on which no task of this stage starts, or only not this one task (``index``)."""
+    """Hosts and executors on which no task of this stage starts. With ``index`` only that task does not."""
 
     stage: int
     index: int | None = None
@@ -148,9 +149,10 @@ class TaskBlock(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UpdateTaskBlocks(Command, frozen=True):
-    """The whole list of where Spark shall start no task; replaces the one before it.
+    """The whole list of places where Spark must start no task. It replaces the list before it.
 
-    ``hosts`` and ``executors`` take no task at all, ``stages`` says what holds for a stage or a task only.
+    ``hosts`` and ``executors`` take no task at all. ``stages`` has the places that take no task of one stage, or not
+    one task.
     """
 
     hosts: tuple[str, ...]
@@ -180,13 +182,13 @@ class WithdrawCopy(Command, frozen=True):
 
 
 class AskHeldBlocks(Command, frozen=True):
-    """Ask the driver what data an executor holds that takes no new task; ``HeldBlocksTold`` answers."""
+    """Ask the driver which data an executor holds that takes no new task. ``HeldBlocksTold`` answers."""
 
     executor_id: str
 
 
 class KillAttempt(Command, frozen=True):
-    """End one attempt of a task; it costs the task no failure."""
+    """End one attempt of a task. Spark does not count this as a failure of the task."""
 
     stage: int
     stage_attempt: int
@@ -197,8 +199,8 @@ class KillAttempt(Command, frozen=True):
 class JudgeTasks(Command, frozen=True):
     """A detector's verdicts on running tasks, for the event log: nothing is to be done.
 
-    ``untold``: how many tasks of the stages that run are slow at this moment beside these and those of earlier records,
-    at most.
+    ``untold``: at most so many further tasks of running stages are slow at this moment, beside these and those of
+    earlier records.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -208,8 +210,8 @@ class JudgeTasks(Command, frozen=True):
 class WithholdCopies(Command, frozen=True):
     """Copy none of these slow tasks of a stage for now; ``reason`` says why. For the event log: nothing is to be done.
 
-    Told once for each task and reason, with the numbers of then: what goes on to hold is not told again, nor what comes
-    back.
+    Told once for each task and reason, with the numbers of that moment. A reason that still holds, or holds again, is
+    not told a second time.
     """
 
     stage: int
@@ -218,11 +220,11 @@ class WithholdCopies(Command, frozen=True):
 
 
 class Summarize(Command, frozen=True):
-    """What speculation did so far, for the log; ``reason`` is the text.
+    """Tell the log about speculation so far; ``reason`` is the text.
 
-    Now and then while stages run (``stages`` has their metrics as they are then), at the end of each stage (with its
-    last ones; without a ``ledger`` when it had neither slow tasks nor copies), and when the SparkContext or the program
-    ends.
+    Told at three times. Every ``speculation.log_interval`` while stages run, ``stages`` has their metrics of then. At
+    the end of each stage it has the last ones; ``ledger`` is null if the stage had neither slow tasks nor copies. And
+    when the SparkContext or the program ends.
     """
 
     stages: tuple[StageSpeculation, ...] = ()
@@ -236,10 +238,11 @@ class RefuseBlock(Command, frozen=True):
     kind: Literal["block", "unblock"] = "block"
 
 
-class SpareHost(Command, frozen=True):
-    """Leave a slow host in use, as ``reason`` says; for the event log: nothing is to be done.
+class SlowHostNotBlocked(Command, frozen=True, tag="SpareHost"):
+    """Leave a slow host in use; ``reason`` says why. For the event log: nothing is to be done.
 
-    Told once for each host and reason, with the numbers of then, and again when it was to be blocked in between.
+    Told once for each host and reason, with the numbers of that moment. Told again if the host was to be blocked in
+    between.
     """
 
     host: str
@@ -254,16 +257,17 @@ class RemoveExecutor(Command, frozen=True):
 
 
 class OfferSaved(Command, frozen=True):
-    """Let the next driver have what is saved of these shuffles: it asks for each of them before it uses it.
+    """Offer the driver the saved outputs of these shuffles. The driver asks for each shuffle before it uses it.
 
-    None of them: it knows that nothing is of use, and its executors delete what they find of earlier epochs.
+    If the list is empty, nothing is of use, and the driver's executors delete the outputs that they find of earlier
+    epochs.
     """
 
     shuffles: tuple[int, ...]
 
 
 class RecordProgram(Command, frozen=True):
-    """Write to the journal which program this is: what follows in it was made by this one."""
+    """Write to the journal which program this is: the program made everything that follows in the journal."""
 
 
 class RecordShuffle(Command, frozen=True):
@@ -301,15 +305,15 @@ class RecordProgress(Command, frozen=True):
 
 
 class RecordState(Command, frozen=True):
-    """Write to the journal what the next attempt's negotiator is to know; the event log does without the ``parts``."""
+    """Write to the journal what the next attempt's negotiator must know. The event log leaves out the ``parts``."""
 
     parts: tuple[CarriedPart, ...] = ()
 
 
 class CarryOver(Command, frozen=True):
-    """What this attempt goes on with of what those before knew, for the log and the status: nothing is to be done.
+    """Tell what this attempt knows from those before, for the log and the status: nothing is to be done.
 
-    ``ledger``: what copies did in all epochs before; None: it began anew. ``failed``: something is not carried over.
+    ``ledger``: the copies of all epochs before; null: it began anew. ``failed``: something is not carried over.
     """
 
     ledger: LedgerFigures | None = None
@@ -319,10 +323,10 @@ class CarryOver(Command, frozen=True):
 class AnswerShuffle(Command, frozen=True):
     """Answer the driver's question about a shuffle, once everything before this is durable in the journal.
 
-    ``shuffle``: use this saved one (None: Spark's own id, nothing is saved). ``restore``: wait for its map outputs;
-    ``whole``: all of them or none. ``record``: tell of those that finish. ``declared``: Spark's own id.
-    ``waited_ms``: so long ago it was asked. ``unused``: saved ones of the same computation that are not used, and why,
-    in the words of ``shuffles.Objection.short``.
+    ``shuffle``: the saved shuffle to use; null: none, so the driver uses Spark's own id. ``restore``: wait for its map
+    outputs. ``whole``: take over all of them or none. ``record``: tell of outputs that finish. ``declared``: Spark's
+    own id. ``waited_ms``: how long the driver has waited for the answer. ``unused``: saved shuffles of the same
+    computation that are not used, each with the reason.
     """
 
     question: int
@@ -350,9 +354,9 @@ class RecordWrite(Command, frozen=True):
 
 
 class RecordCommitting(Command, frozen=True):
-    """Write to the journal that the files of a write are about to be shown, and what has been read until now.
+    """Write to the journal that the files of a write are about to be shown, and what the program has read until now.
 
-    ``earliest``: of the writes that are under way; ``made`` and ``done_before``: as of a ``SavedWrite``.
+    ``earliest``: the first of the writes that are under way. ``made`` and ``done_before``: as in ``SavedWrite``.
     """
 
     ordinal: int
@@ -374,23 +378,26 @@ class RecordCommit(Command, frozen=True):
 
 
 class ForgetWrites(Command, frozen=True):
-    """Write to the journal that nothing is left of these writes at their paths; ``moved``: of which elsewhere."""
+    """Write to the journal that nothing is left of these writes at their paths.
+
+    ``moved``: those whose files are elsewhere.
+    """
 
     ordinals: tuple[int, ...]
     moved: tuple[int, ...] = ()
 
 
 class RecordLost(Command, frozen=True):
-    """Write to the journal that it does not have all that earlier epochs wrote to files, and why."""
+    """Write to the journal that it lacks some writes of earlier epochs to files, and why."""
 
 
 class AnswerWrite(Command, frozen=True):
-    """Answer the driver's question about what it writes or reads, once everything before this is durable.
+    """Answer the driver's question about a write or a read, once everything before this is durable.
 
-    ``action``: go on, take what is there for it, or end. ``fenced``: go on only when the journal shows that no later
-    epoch has begun; ``unrecorded``: and, as it takes nothing, when a later epoch can know that. ``saved``: the write
-    that is there, whose files have to be compared when ``check``. ``unfinished``: the writes that are to be looked at;
-    ``pending``: whether to ask about inputs.
+    ``action``: go on ("run"), take the files that are there instead ("skip"), or end ("stop"). ``fenced``: go on only
+    if the journal shows that no later epoch has begun. ``unrecorded``: the journal takes nothing any more; go on only
+    if a later epoch can know that. ``saved``: the write whose files are there. ``check``: compare these files first.
+    ``unfinished``: the writes that the driver must look at. ``pending``: whether the driver must ask about inputs.
     """
 
     question: int
@@ -404,16 +411,16 @@ class AnswerWrite(Command, frozen=True):
 
 
 class GiveUpHost(Command, frozen=True):
-    """Tell the driver that what is saved on a host will not come back; nobody waits for it any more."""
+    """Tell the driver that the saved outputs on a host will not come back: nobody waits for them any more."""
 
     host: str
 
 
-class AdmitLimit(Command, frozen=True):
-    """What of finished work is not kept or not used again, for the log and the status: nothing is to be done.
+class ReportRecoveryLimit(Command, frozen=True, tag="AdmitLimit"):
+    """Tell which finished work is not kept or not used again, for the log and the status: nothing is to be done.
 
-    ``recording``: whether what finishes from now on is kept for a next driver. ``about``: what the program does that
-    alone is not kept, or what earlier epochs left ("past"); empty where it is about all that is recorded.
+    ``recording``: whether work that finishes from now on is kept for a next driver. ``about``: the one kind of work
+    that is not kept, or the work of earlier epochs ("past"). Empty: all recorded work is meant.
     """
 
     recording: bool
@@ -423,8 +430,8 @@ class AdmitLimit(Command, frozen=True):
 class Warn(Command, frozen=True):
     """Tell people of a problem; ``reason`` is the text. For the log and the status: nothing is to be done.
 
-    Warnings ``about`` the same are one, whatever their words; empty: those with the same text are. ``times``: how often
-    it happened since it was last told.
+    Warnings with the same ``about`` are one warning, whatever their words. With an empty ``about``, those with the same
+    text are one. ``times``: how often it happened since it was last told.
     """
 
     about: str = ""

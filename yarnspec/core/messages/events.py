@@ -1,4 +1,4 @@
-"""What happened, in the past tense: the only things that the core is told.
+"""The events: everything that the core is told, in the past tense.
 
 Every event is frozen and carries plain values, so that it can be written to the event log, read back and replayed.
 Times are milliseconds since the Unix epoch.
@@ -25,6 +25,11 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Base of everything that is handed to ``Negotiator.handle``."""
 
 
+def type_name(kind: type[msgspec.Struct]) -> str:
+    """The name of a kind of event or command in records and for users; most often that of its class."""
+    return str(kind.__struct_config__.tag)
+
+
 class HostReport(msgspec.Struct, frozen=True, kw_only=True):
     """One NodeManager as the ResourceManager reports it; ``host`` is the node id without its port."""
 
@@ -38,7 +43,7 @@ class HostReport(msgspec.Struct, frozen=True, kw_only=True):
 class AttemptStarted(Event, frozen=True):
     """The AM container of an attempt runs and its negotiator begins.
 
-    ``attempt_before``: how YARN says that the attempt before it ended; empty: there was none, or it is not known.
+    ``attempt_before``: how the attempt before it ended, in YARN's words. Empty: there was none, or it is not known.
     """
 
     application_id: str
@@ -51,10 +56,10 @@ class AttemptStarted(Event, frozen=True):
 
 
 class HostsReported(Event, frozen=True):
-    """The cluster's hosts (NodeManagers) and their states as the ResourceManager knows them now, all of them.
+    """All hosts (NodeManagers) of the cluster and their states, as the ResourceManager knows them now.
 
-    The event log of a large cluster would be full of them: there the first of an epoch is whole, the others hold only
-    the hosts that changed, and the names of those that are ``gone``.
+    In the event log only the first record of an epoch is ``whole``. The others hold only the hosts that changed, and
+    the names of those that are ``gone``: all hosts of a large cluster would fill the log.
     """
 
     hosts: tuple[HostReport, ...]
@@ -65,9 +70,9 @@ class HostsReported(Event, frozen=True):
 class BlockRequested(Event, frozen=True):
     """Somebody wants a host kept out of placement: a user, a submit flag, or a detector of the core.
 
-    ``executor_id``: block this executor only; ``stage`` and ``index`` say which stage and task when ``level`` is one
-    of those. ``earlier``: an earlier attempt granted it. Like an exclusion at submit it is decided before the first
-    container is asked for, and the host may be down or forgotten now.
+    ``executor_id``: block this executor only. ``stage`` and ``index`` name the stage and the task if ``level`` is stage
+    or task. ``earlier``: an earlier attempt granted the block. Like an exclusion at submit it is decided before the
+    first container is asked for, and the host may be down or forgotten now.
     """
 
     host: str
@@ -98,7 +103,8 @@ class UnblockRequested(Event, frozen=True):
 class ClusterBlock(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of the list of blocked hosts that all applications of a cluster share.
 
-    ``admin``: it is of whoever owns the list. Anybody may add to it, so what others add is taken within limits only.
+    ``admin``: the owner of the list added the entry. Anybody may add to the list, so entries of others are accepted
+    within limits only.
     """
 
     host: str
@@ -110,7 +116,7 @@ class ClusterBlock(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClusterBlocksRead(Event, frozen=True):
-    """The cluster's list of blocked hosts as it stands now, whole; ``problems`` are entries that were not believed."""
+    """The cluster's whole list of blocked hosts as it is now. ``problems``: the entries that were not believed."""
 
     blocks: tuple[ClusterBlock, ...]
     problems: tuple[str, ...] = ()
@@ -119,7 +125,7 @@ class ClusterBlocksRead(Event, frozen=True):
 class DriverStarted(Event, frozen=True):
     """The driver's process runs (its JVM and the user's Python program).
 
-    ``address`` (``host:port``) is where executors that are asked for before it is ready look for it.
+    ``address`` (``host:port``): where executors look for the driver that are asked for before it is ready.
     """
 
     pid: int
@@ -129,8 +135,8 @@ class DriverStarted(Event, frozen=True):
 class DriverReady(Event, frozen=True):
     """The driver's scheduler backend listens: executors can register from now on.
 
-    Once for each SparkContext; a later one never knew the executors of those before. The port in ``driver_url`` is
-    another one than was planned when that was taken.
+    Told once for each SparkContext. A later one never knew the executors of those before. If the planned port was
+    taken, ``driver_url`` has another one.
     """
 
     driver_url: str
@@ -138,9 +144,9 @@ class DriverReady(Event, frozen=True):
 
 
 class DriverLost(Event, frozen=True):
-    """The driver's process ended in another way than the program's own end: a signal, a crash of the JVM.
+    """The driver's process ended, but not by the program's own end: by a signal or a crash of the JVM.
 
-    ``killed``: by somebody outside, which proves nothing about the program.
+    ``killed``: somebody outside ended it, which proves nothing about the program.
     """
 
     exit_code: int
@@ -149,7 +155,7 @@ class DriverLost(Event, frozen=True):
 
 
 class DriverFinished(Event, frozen=True):
-    """The user's program ended by itself; 0 is success, anything else is the program's own failure."""
+    """The user's program ended by itself. ``exit_code`` 0 is success, any other one is the program's own failure."""
 
     exit_code: int
     reason: str = ""
@@ -173,10 +179,10 @@ class ExecutorsUnwanted(Event, frozen=True):
 
 
 class ContainerAllocated(Event, frozen=True):
-    """YARN gave a container, and it was accepted; ``executor_id`` is what will run in it.
+    """YARN gave a container, and it was accepted. ``executor_id``: the executor that will run in it.
 
-    ``wanted_id`` is the placement that YARN's answer satisfied. It is another one than ``executor_id`` when the
-    provider had bound that executor's request to another placement; empty: the same one.
+    ``wanted_id``: the placement that YARN's answer satisfied. It differs from ``executor_id`` if the provider had bound
+    that executor's request to another placement. Empty: the same one.
     """
 
     executor_id: str
@@ -186,7 +192,7 @@ class ContainerAllocated(Event, frozen=True):
 
 
 class RequestFailed(Event, frozen=True):
-    """These executors' containers could not be asked for; they are asked for again, under new ids, after a pause."""
+    """The request for these executors' containers failed. They are asked for again, under new ids, after a pause."""
 
     executor_ids: tuple[str, ...]
     message: str = ""
@@ -202,7 +208,7 @@ class ContainerStarted(Event, frozen=True):
 
 
 class ContainerDropped(Event, frozen=True):
-    """YARN gave a container on a blocked host; it was released before launch and asked for again."""
+    """YARN gave a container on a blocked host. The container was released before launch and asked for again."""
 
     container_id: str
     host: str
@@ -219,14 +225,14 @@ class ContainerLost(Event, frozen=True):
 
 
 class ExecutorRemoved(Event, frozen=True):
-    """Spark gave up an executor, or lost its connection to it; of its container this says nothing."""
+    """Spark gave up an executor, or lost its connection to it. Its container may still run."""
 
     executor_id: str
     reason: str = ""
 
 
 class ContainersPreempted(Event, frozen=True):
-    """YARN announces that it takes these containers back; when not ``strict``, it may still do without."""
+    """YARN announces that it takes these containers back. If not ``strict``, YARN may still do without them."""
 
     container_ids: tuple[str, ...]
     strict: bool = True
@@ -243,28 +249,31 @@ class ResourceManagerReconnected(Event, frozen=True):
 
 
 class PlacementProblem(Event, frozen=True):
-    """Something about placement could not be done, by the proxy provider in the AM's JVM or by the AM itself.
+    """The proxy provider in the AM's JVM, or the AM itself, could not do something about placement.
 
-    It goes on with the last good state.
+    Either goes on with the last good state.
     """
 
     message: str
 
 
 class PendingExplained(Event, frozen=True):
-    """Why asked-for containers do not come, in the ResourceManager's own words (empty: nothing to say)."""
+    """The ResourceManager said why containers do not come. ``reason``: its own words; empty: it says nothing now."""
 
     reason: str
 
 
 class Observed(Event, frozen=True):
-    """Stages and tasks started, went on and ended. The event log holds the parts of it that are events of their own."""
+    """Stages and tasks started, went on and ended. The event log has only the rows that are events of their own."""
 
     rows: Observations
 
 
 class JobStarted(Event, frozen=True):
-    """Spark began a job: one action of the program. ``parents``: its stages that read map outputs, and whose."""
+    """Spark began a job: one action of the program.
+
+    ``parents``: the job's stages that read map outputs, each with the stages that write these.
+    """
 
     job: int
     stages: tuple[int, ...]
@@ -272,7 +281,7 @@ class JobStarted(Event, frozen=True):
 
 
 class JobEnded(Event, frozen=True):
-    """A job ended; ``failure`` is empty when it succeeded. ``stream``: it was a batch of one."""
+    """A job ended. ``failure`` is empty if it succeeded. ``stream``: the job was a batch of a stream."""
 
     job: int
     failure: str = ""
@@ -289,13 +298,13 @@ class CopyRefused(Event, frozen=True):
 
 
 ONLY_MAP_OUTPUTS = -2
-"""Of an executor that holds nothing but map outputs of shuffles that Spark has not forgotten; as in HeldBlocks.java."""
+"""The count for an executor that holds only map outputs of shuffles that Spark still knows; as in HeldBlocks.java."""
 
 
 class HeldBlocksTold(Event, frozen=True):
-    """So many blocks of cached or locally checkpointed data an executor holds.
+    """The driver said how many blocks of cached or locally checkpointed data an executor holds.
 
-    Of one without any: 0, or ``ONLY_MAP_OUTPUTS``. -1: the driver did not say.
+    ``count``: 0 if it holds none, -2 if it holds nothing but map outputs of shuffles, -1 if the driver did not say.
     """
 
     executor_id: str
@@ -312,7 +321,7 @@ class StageStarted(Event, frozen=True):
 
 
 class StageFinished(Event, frozen=True):
-    """A stage attempt ended; ``failure`` is empty when it succeeded."""
+    """A stage attempt ended. ``failure`` is empty if it succeeded."""
 
     stage: int
     stage_attempt: int
@@ -337,13 +346,13 @@ class TaskFinished(Event, frozen=True):
 
 
 class FeedLagged(Event, frozen=True):
-    """Tasks were observed faster than could be told: ``count`` rows of observations were lost on their way."""
+    """The driver observed more than the feed could carry: ``count`` rows of observations were lost on their way."""
 
     count: int
 
 
 class ProgramWarned(Event, frozen=True):
-    """The user's program overrides a setting that yarnspec owns, or does what one of its options is not made for."""
+    """The user's program overrides a setting that yarnspec owns, or does something that an option is not made for."""
 
     key: str
     value: str
@@ -351,9 +360,9 @@ class ProgramWarned(Event, frozen=True):
 
 
 class TimerFired(Event, frozen=True):
-    """A timer that ``SetTimer`` asked for is due; ``at_ms`` is the time that the command named.
+    """A timer that ``SetTimer`` asked for is due. ``at_ms``: the time that the command named.
 
-    One that is no longer wanted is dropped and counted.
+    A timer that is no longer wanted is dropped and counted.
     """
 
     name: str
@@ -361,9 +370,9 @@ class TimerFired(Event, frozen=True):
 
 
 def after(event: Event) -> str:
-    """The event in few words, for the reasons of what follows from it; the event log has it whole."""
+    """The event in few words, for the reasons of commands that follow from it. The event log has the whole event."""
     for field in ("executor_id", "host", "name", "count", "epoch"):
         value = getattr(event, field, None)
         if value is not None:
-            return f"after {type(event).__name__} ({field} {value})"
-    return f"after {type(event).__name__}"
+            return f"after {type_name(type(event))} ({field} {value})"
+    return f"after {type_name(type(event))}"

@@ -18,10 +18,17 @@ _NAMES = {
 }
 
 
-class StageSpeculation(msgspec.Struct, frozen=True, kw_only=True, rename=_NAMES):
-    """One stage attempt; in records its metrics have the seeds' names: 000's two (in Spark's words too), 001's six.
+def set_twins(figures: msgspec.Struct, **twins: str) -> None:
+    """Fill the fields that give a number of another field a second name in JSON: nobody else sets or reads them."""
+    for twin, field in twins.items():
+        msgspec.structs.force_setattr(figures, twin, getattr(figures, field))
 
-    ``speculative_threshold_ms`` is None while there is none, ``running_ms_by_index`` has the longest originals.
+
+class StageSpeculation(msgspec.Struct, frozen=True, kw_only=True, rename=_NAMES):
+    """One stage attempt; in records its metrics have the names of the speculative execution proposal (FLINK-10644).
+
+    ``speculative_threshold_ms`` is null while there is none. ``running_ms_by_index`` has the longest originals. The
+    last two fields hold the numbers of ``slow_tasks`` and ``effective_copies`` under the proposal's names.
     """
 
     stage: int
@@ -41,9 +48,10 @@ class StageSpeculation(msgspec.Struct, frozen=True, kw_only=True, rename=_NAMES)
     gained_ms: int
     wasted_ms: int
     slow_execution_vertices: int = 0
-    """The same as ``slow_tasks``."""
     effective_speculative_executions: int = 0
-    """The same as ``effective_copies``."""
+
+    def __post_init__(self) -> None:
+        set_twins(self, slow_execution_vertices="slow_tasks", effective_speculative_executions="effective_copies")
 
 
 class LedgerFigures(msgspec.Struct, frozen=True, kw_only=True):

@@ -21,10 +21,10 @@ class Guard:
     def __init__(self, on_fault: Callable[[], list[Command]]) -> None:
         self._on_fault = on_fault
         self.fault = ""
-        """What failed, and where; empty while nothing has."""
+        """The fault, and where it happened; empty while there is none."""
 
     def run(self, action: Callable[P, list[Command]], *args: P.args, **kwargs: P.kwargs) -> list[Command]:
-        """What the action commands; nothing after a fault."""
+        """The commands of the action; none after a fault."""
         if self.fault:
             return []
         try:

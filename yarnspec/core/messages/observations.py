@@ -1,4 +1,4 @@
-"""What was seen of Spark's stages and tasks, as columns: one row for each thing, in the order in which it happened.
+"""Observations of Spark's stages and tasks, as columns: one row for each, in the order in which they happened.
 
 A batch holds many rows and few objects. Strings are codes into tables of the batch; a column that says nothing about a
 row's kind holds ``NONE``. Times are milliseconds since the Unix epoch, as Spark's driver stamped them.
@@ -17,7 +17,7 @@ NONE = -1
 
 
 class RowKind(IntEnum):
-    """What a row tells."""
+    """The kind of a row."""
 
     STAGE_STARTED = 1  # tasks, flags, text (the stage's name)
     TASK_STARTED = 2  # launch_ms, input_bytes
@@ -50,7 +50,7 @@ class Failure(IntEnum):
 
 
 class StageFlag(IntFlag):
-    """What has to be known of a stage before its tasks start: whether they may be copied, and what is kept of them."""
+    """Facts about a stage from before its tasks start: whether they may be copied, and whether outputs are kept."""
 
     MAP = 1  # its tasks write map outputs
     BARRIER = 2  # its tasks run together or not at all

@@ -1,7 +1,7 @@
-"""What happened that recovery is about: what the journal holds of earlier epochs, what the driver tells of shuffles.
+"""The events of recovery: the journal's records of earlier epochs, and the driver's messages about shuffles.
 
-Bytes are nobody's business here: what is needed to register a map output again goes past the core, from the driver to
-the journal and from the journal to the next driver.
+No bytes of map outputs are in them. The data that registers a map output again goes past the core: from the driver to
+the journal, and from the journal to the next driver.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from yarnspec.core.messages.writeevents import SavedWrite
 ALL_SHUFFLES = -1
 
 Unrecoverable = Literal["writes", "cached", "stream"]
-"""What programs do that no next driver can go on with: write by themselves, use cached data, run a stream."""
+"""The kinds of work that no next driver can go on with: own ways of writing, cached data, streams."""
 
 
 class SavedShuffle(msgspec.Struct, frozen=True, kw_only=True):
-    """A shuffle of an earlier epoch, as the journal has it. ``by_host``: on which hosts its map outputs were written.
+    """A shuffle of an earlier epoch, as the journal has it.
 
-    ``bounded``: it is sorted by bounds of its own. ``oldest`` and ``newest``: the numbers of the first and the last of
-    the tasks that wrote its map outputs, ``epoch``: the first epoch in which one was written. ``not_reusable`` says why
-    nothing of it may be used; empty: nothing is known against it.
+    ``by_host``: how many map outputs were written on each host. ``bounded``: the shuffle is sorted by bounds of its
+    own. ``oldest`` and ``newest``: the numbers of the first and the last task that wrote one of its map outputs.
+    ``epoch``: the first epoch in which one was written. ``not_reusable``: why nothing of it may be used; empty: nothing
+    speaks against it.
     """
 
     shuffle: int
@@ -56,18 +57,18 @@ class JournalReplayed(Event, frozen=True):
     Args:
         off: why nothing can be recorded; empty when it can.
         problem: why nothing of the past may be used; empty when it may.
-        carried: what the newest of them knew of hosts and copies.
-        carried_problem: which of that cannot be read, and why; empty when all can.
-        changed: what differs from the program that the past was made by, for people.
-        shuffles: what was recorded.
+        carried: what the newest of the earlier epochs knew of hosts and copies.
+        carried_problem: which parts of ``carried`` cannot be read, and why; empty when all can.
+        changed: for people: how the program differs from the one that made the past.
+        shuffles: the recorded shuffles.
         epochs: the earlier epochs that began.
-        waits: how long they and this one were waited for, where the end of the one before is known.
-        progress: the last of them that finished anything new; 0: none did.
-        jobs: how many jobs of the program have ended in them.
-        writes: what they wrote, in order.
-        moved_writes: those of which nothing is left at their paths, and whose files may have another name.
+        waits: for each of them and this one, how long after the end of the epoch before it began, if that is known.
+        progress: the last earlier epoch that finished anything new; 0: none did.
+        jobs: how many jobs of the program have ended in earlier epochs.
+        writes: the writes of earlier epochs, in order.
+        moved_writes: the writes of which nothing is left at their paths, and whose files may have another name.
         reads: what the program had read before its writes were committed.
-        writes_lost: why those are not all; empty when they are.
+        writes_lost: why ``writes`` are not all; empty when they are.
     """
 
     off: str = ""
@@ -87,9 +88,9 @@ class JournalReplayed(Event, frozen=True):
 
 
 class RecordingEnded(Event, frozen=True):
-    """Nothing more can be written to the journal; the job goes on.
+    """Nothing more can be written to the journal. The job goes on.
 
-    ``fenced``: because a later epoch has begun, which means that this attempt is over and has not heard of it.
+    ``fenced``: a later epoch has begun: this attempt is over and has not heard of it.
     """
 
     why: str
@@ -97,9 +98,9 @@ class RecordingEnded(Event, frozen=True):
 
 
 class EpochRefused(Event, frozen=True):
-    """So much was refused by now of what was told, asked for or recorded in the name of an epoch after its end.
+    """Messages, questions or records in the name of an epoch were refused, because they came after its end.
 
-    ``refused``: how often, by kind (``refusals.KINDS``), in all; of a kind that is missing nothing new is known.
+    ``refused``: how often in all by now, by kind. For a kind that is missing nothing new is known.
     """
 
     epoch: int
@@ -107,7 +108,7 @@ class EpochRefused(Event, frozen=True):
 
 
 class SavedUnreadable(Event, frozen=True):
-    """The driver could not read what was saved for it; it goes on without any of it."""
+    """The driver could not read the saved work. The driver goes on without any of it."""
 
     why: str
 
@@ -115,7 +116,7 @@ class SavedUnreadable(Event, frozen=True):
 class ShuffleDeclared(Event, frozen=True):
     """A shuffle is being constructed in the driver, which waits for the answer to its ``question``.
 
-    ``shuffle`` is the id that Spark gave it, ``parents`` are the ids of the shuffles that it is computed from.
+    ``shuffle``: the id that Spark gave it. ``parents``: the ids of the shuffles that it is computed from.
     """
 
     question: int
@@ -141,14 +142,14 @@ class ShuffleRestored(Event, frozen=True):
     not_restored: dict[str, int]
 
 
-class ShuffleDropped(Event, frozen=True):
+class ShuffleForgotten(Event, frozen=True, tag="ShuffleDropped"):
     """Spark has forgotten a shuffle, and its files go."""
 
     shuffle: int
 
 
 class RecordingStopped(Event, frozen=True):
-    """The driver cannot tell any more what becomes of a shuffle's map outputs (``ALL_SHUFFLES``: of all)."""
+    """The driver cannot tell any more of a shuffle's map outputs (``shuffle`` -1: of those of any shuffle)."""
 
     shuffle: int
     why: str
@@ -159,15 +160,15 @@ class MapOutputsRecorded(Event, frozen=True):
 
 
 class OutputsDurable(Event, frozen=True):
-    """So many map outputs of this epoch are in the journal, on disk, by now; also those of shuffles dropped since."""
+    """So many map outputs of this epoch are in the journal, on disk, by now. Shuffles dropped since count too."""
 
     outputs: int
 
 
 class OutputsReported(Event, frozen=True):
-    """An executor has looked for the map outputs of earlier epochs on its host, and has taken over what it found.
+    """An executor has looked for map outputs of earlier epochs on its host, and has taken over those that it found.
 
-    Without an executor: the host's shuffle service gives out so many of them (``served``) where they are.
+    If ``executor_id`` is empty, the host's shuffle service gives out so many outputs (``served``) where they are.
     """
 
     executor_id: str
@@ -182,7 +183,10 @@ class OutputsReported(Event, frozen=True):
 
 
 class OutputsKept(Event, frozen=True):
-    """What lies on a host of executors that are gone has changed; ``dropped``: what there was no room or use for."""
+    """The outputs that ended executors have left on a host have changed.
+
+    ``dropped``: the outputs that there was no room or use for.
+    """
 
     executor_id: str
     host: str
@@ -193,7 +197,7 @@ class OutputsKept(Event, frozen=True):
 
 
 class AdoptionOff(Event, frozen=True):
-    """An executor cannot keep its files for a next driver; without an executor: none of them can."""
+    """An executor cannot keep its files for a next driver. If ``executor_id`` is empty, no executor can."""
 
     executor_id: str
     host: str
@@ -203,8 +207,8 @@ class AdoptionOff(Event, frozen=True):
 class Unrecorded(Event, frozen=True):
     """The program does something that no next driver can go on with; ``why`` names it.
 
-    ``writes``: it writes or commits in a way of its own, of which nothing is known here. ``cached`` and ``stream``,
-    once each: this is the first stage that uses cached data, or belongs to a stream.
+    ``kind`` "writes": the program writes or commits in a way of its own that yarnspec does not know. "cached" and
+    "stream", once each: this is the first stage that uses cached data, or belongs to a stream.
     """
 
     kind: Unrecoverable
@@ -212,7 +216,7 @@ class Unrecorded(Event, frozen=True):
 
 
 class LiveAdoptionBegan(Event, frozen=True):
-    """An executor died while its driver lives, and its map outputs wait for another one on its host."""
+    """An executor died while its driver lives. Its map outputs wait for another executor on its host."""
 
     executor_id: str
     host: str
@@ -220,7 +224,10 @@ class LiveAdoptionBegan(Event, frozen=True):
 
 
 class LiveAdoptionEnded(Event, frozen=True):
-    """They wait no more: ``adopted`` of them were taken over, the maps of the ``lost`` ones run again."""
+    """The map outputs of a dead executor wait no more.
+
+    ``adopted``: how many were taken over. ``lost``: how many are gone, so that their maps run again.
+    """
 
     executor_id: str
     host: str

@@ -1,4 +1,4 @@
-"""What the core is told once, before the first event: the options that it decides by, and what an attempt adds."""
+"""The core's settings, told once before the first event: the options it decides by, and facts of the attempt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which timers are wanted: timers are data, set by a command and answered by an event.
+"""The wanted timers. Timers are data: a command sets one, and an event answers it.
 
 There is no command to cancel one: a timer that is no longer wanted fires, is dropped and counted.
 """
@@ -32,8 +32,8 @@ class Timers:
     def take(self, event: TimerFired, now_ms: int) -> bool | SetTimer:
         """Whether the fired timer is due; it is forgotten then.
 
-        A timer that fires before its time by the clock that events carry (the machine's clock was set back) comes
-        back as the command that sets it again: dropping it would lose what it guards, a block's end for example.
+        A timer that fires before its time by the clock that events carry (the machine's clock was set back) is set
+        again by a command. Without that, what it guards would be lost: the end of a block, for example.
         """
         due_ms = self._due_ms.get(event.name)
         if due_ms is None or event.at_ms < due_ms:

@@ -1,7 +1,7 @@
-"""What happened that concerns the files that a program writes, and reads after it wrote them.
+"""The events of a program's writes to files, and of its reads of files that it wrote.
 
 The driver asks before each step that others can see, and goes on when it is answered. ``write`` is the number of a
-write in this driver; its *ordinal* is the one that the journal has, over all epochs.
+write in this driver. Its *ordinal* is its number in the journal, over all epochs.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ class SavedWrite(msgspec.Struct, frozen=True, kw_only=True):
     """A write of an earlier epoch, as the journal has it.
 
     Args:
-        signature: what was written, by all that it was computed from; empty when that is not known.
-        job: what the names of its files hold.
-        existed: whether there was anything at its path when it began.
-        instead: whether it took the place of others there, of which the journal has nothing since.
-        defers: whether what was there stays until its commit.
-        files: how many files it wrote; known once it was about to commit, as is their ``digest``.
-        made: the shuffles that were made for it alone, by what they are, how many of each.
+        signature: identifies the data written, by everything that it was computed from; empty when not known.
+        job: the part that the names of its files have in common.
+        existed: whether there was anything at its path when the write began.
+        instead: whether the write took the place of others there, which the journal has since dropped.
+        defers: whether the files that were there stay until its commit.
+        files: how many files it wrote. This and ``digest`` are known once the write was about to commit.
+        made: the shuffles that were made for this write alone: how many of each signature.
         done_before: how many writes to its path are known to have been done before.
     """
 
@@ -45,23 +45,23 @@ class SavedWrite(msgspec.Struct, frozen=True, kw_only=True):
     def may_be_moved(self) -> bool:
         """Whether the program may have moved its files, and they can be known again there.
 
-        One that was about to be committed may have been, and the journal does not have that.
+        A write that was about to be committed may have been committed without a record in the journal.
         """
         return self.state != "begun" and bool(self.job)
 
 
 class WritesAsked(Event, frozen=True):
-    """A later epoch's driver asks, before its program does anything, what earlier ones left half done."""
+    """The driver of a later epoch asks which writes earlier epochs left half done, before its program does anything."""
 
     question: int
 
 
 class WriteResolved(Event, frozen=True):
-    """What the driver found of a write that was not known to be committed, and what it did.
+    """The driver has looked at a write that was not known to be committed, and has finished or undone it.
 
-    ``outcome``: all its files were there ("committed"), they were removed ("undone"), and what it had overwritten is
-    there again ("restored"), or nothing of that could be done. It is asked, as what the driver finds of it next time
-    may be less.
+    ``outcome`` "committed": all its files were there. "undone": its files were removed. "restored": the files that it
+    had overwritten are back as well. Any other: nothing of that could be done. The driver waits for the answer to
+    ``question``, because next time it may find less.
     """
 
     ordinal: int
@@ -71,9 +71,9 @@ class WriteResolved(Event, frozen=True):
 
 
 class WriteDeclared(Event, frozen=True):
-    """The program is about to write files; nothing was computed for it yet.
+    """The program is about to write files. Nothing was computed for the write yet.
 
-    ``existed``: there is something at the path. ``why_not``: why nobody can tell what it writes.
+    ``existed``: there is something at the path. ``why_not``: why the data cannot be identified; empty: they can.
     """
 
     question: int
@@ -87,16 +87,16 @@ class WriteDeclared(Event, frozen=True):
 
 
 class WriteMissing(Event, frozen=True):
-    """The output that was to be there already is not as it was committed."""
+    """The output of an earlier epoch's write is no longer as it was committed."""
 
     question: int
     write: int
 
 
 class WriteBeginning(Event, frozen=True):
-    """The write is about to change something; its files will have ``job`` in their names.
+    """The write is about to change something. Its files will have ``job`` in their names.
 
-    ``defers``: what it overwrites stays until its commit.
+    ``defers``: the files that it overwrites stay until its commit.
     """
 
     question: int
@@ -107,17 +107,17 @@ class WriteBeginning(Event, frozen=True):
 
 
 class WriteClearing(Event, frozen=True):
-    """What the write overwrites is about to be removed, long before its commit."""
+    """The files that the write overwrites are about to be removed, long before its commit."""
 
     question: int
     write: int
 
 
-class WriteCommitting(Event, frozen=True):
-    """Its files are written, and are about to be moved to where everybody sees them.
+class WriteCommitBeginning(Event, frozen=True, tag="WriteCommitting"):
+    """The files of a write are written, and are about to be moved to where everybody sees them.
 
-    ``read``: the places that the program has read since the last one, or since its beginning. ``made`` and
-    ``done_before``: as of a ``SavedWrite``.
+    ``read``: the places that the program has read since the last such event, or since its beginning. ``made`` and
+    ``done_before``: as in ``SavedWrite``.
     """
 
     question: int
@@ -130,44 +130,44 @@ class WriteCommitting(Event, frozen=True):
 
 
 class WriteDeleting(Event, frozen=True):
-    """Something at its path is about to be removed that may be a newer driver's."""
+    """The write is about to remove something at its path that may be a newer driver's."""
 
     question: int
     write: int
 
 
 class WriteAborting(Event, frozen=True):
-    """It has failed, and what it has left at its path is about to be removed."""
+    """The write has failed, and the files that it has left at its path are about to be removed."""
 
     question: int
     write: int
 
 
 class WriteFinished(Event, frozen=True):
-    """Its files are where they belong."""
+    """The files of a write are where they belong."""
 
     question: int
     write: int
 
 
 class WriteRefused(Event, frozen=True):
-    """The driver was kept from the next step of a write: a later epoch has begun."""
+    """The driver must not take the next step of a write: a later epoch has begun."""
 
     question: int
     why: str
 
 
 class Held(msgspec.Struct, frozen=True):
-    """A place, and the jobs whose files are there: a directory with all below it, or as ``…/*`` the files in it."""
+    """A place and the jobs whose files are there. A place is a directory with all below it, or as ``…/*`` its files."""
 
     place: str
     jobs: tuple[str, ...] = ()
 
 
 class InputRead(Event, frozen=True):
-    """The program reads these paths; asked only where an earlier epoch wrote something.
+    """The program reads these paths. Asked only where an earlier epoch wrote something.
 
-    ``held``: the places in which these are, with the jobs whose numbers are in names of files there.
+    ``held``: the places in which the paths are, with the jobs whose numbers are in names of files there.
     """
 
     question: int

@@ -1,7 +1,4 @@
-"""The options ``submit.…``, ``history.…``, ``am.…`` and ``cluster.…``: what is around an application.
-
-The core decides nothing by them.
-"""
+"""The options ``submit.…``, ``history.…``, ``am.…`` and ``cluster.…``. The core decides nothing by them."""
 
 from __future__ import annotations
 
@@ -14,8 +11,8 @@ class SubmitSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How `yarnspec submit` waits for the application."""
 
     wait: bool = True
-    """Whether `yarnspec submit` stays until the application ends; `--wait` and `--no-wait` decide otherwise, and so
-    does spark.yarn.submit.waitAppCompletion."""
+    """Whether `yarnspec submit` stays until the application ends. `--wait`, `--no-wait` and
+    spark.yarn.submit.waitAppCompletion win over this."""
 
     poll_interval_ms: int = 1_000
     """Time between two looks at the application's state while waiting."""
@@ -25,7 +22,7 @@ class HistorySettings(msgspec.Struct, frozen=True, kw_only=True):
     """Where an application's events stay after its end, and how long."""
 
     directory: str = "~/.yarnspec/history"
-    """Directory on the cluster's file system where each application's events and result stay after its end; `~` is the
+    """Directory on the cluster's file system where each application's events and result stay after its end. `~` is the
     user's home there."""
 
     report: bool = False
@@ -33,19 +30,19 @@ class HistorySettings(msgspec.Struct, frozen=True, kw_only=True):
     a second or two longer; `yarnspec report` writes the same afterwards."""
 
     retention_ms: int = 604_800_000
-    """How long events and results stay; a later submit of the same user deletes older ones."""
+    """How long events and results stay. A later submit of the same user deletes older ones."""
 
 
 class ApplicationMasterSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Attempts and memory of the application master."""
 
     max_attempts: Count = 2
-    """Times that YARN may start the application master, the first included, and not more than the cluster allows
-    (yarn.resourcemanager.am.max-attempts); spark.yarn.maxAppAttempts wins over this. With 1 no driver is started again
+    """How often YARN may start the application master, the first time included. The cluster has a limit of its own
+    (yarn.resourcemanager.am.max-attempts). spark.yarn.maxAppAttempts wins over this. With 1 no driver is started again
     either, unless recovery.driver_restarts is set."""
 
     skein_memory_mb: int = 256
-    """Memory in the AM container for Skein's JVM: its heap is 128m, the rest is what a JVM needs beside it."""
+    """Memory in the AM container for Skein's JVM. Its heap is 128m; a JVM needs the rest beside its heap."""
 
     negotiator_memory_mb: int = 256
     """Memory in the AM container for the negotiator, a Python process, and for the one that draws its page."""
@@ -59,4 +56,4 @@ class ClusterSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Patience with the ResourceManager and HDFS."""
 
     connect_timeout_ms: int = 25_000
-    """How long to try to reach the ResourceManager and HDFS before giving up with exit code 4."""
+    """How long yarnspec tries to reach the ResourceManager and HDFS before giving up with exit code 4."""

@@ -17,21 +17,22 @@ class BlockSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How long a slow host stays blocked, unless its tasks prove it healthy before."""
 
     faulty_duration_ms: int = 600_000
-    """How long a host stays blocked that makes executors or tasks fail; each further time doubles it."""
+    """How long a host stays blocked on which executors or tasks fail. Each further time doubles it."""
 
     faulty_duration_max_ms: int = 3_600_000
-    """Longest time that a host stays blocked which makes executors or tasks fail."""
+    """Longest time that a host stays blocked on which executors or tasks fail."""
 
     faulty_tasks: Count = 3
-    """A host is faulty when this many tasks failed on it and succeeded elsewhere, at least twice as many as on all
-    other hosts together, and more than chance explains beside all tasks that ended well there and elsewhere."""
+    """A host is faulty when three things hold. At least this many tasks failed on it and succeeded elsewhere. These are
+    at least twice as many as on all other hosts together. And they are more than chance explains, given all tasks that
+    ended well there and elsewhere."""
 
     faulty_deaths: Count = 2
     """A host is faulty as well when this many executors died young on it while others live."""
 
     cluster_directory: str = "/yarnspec/blocklist"
     """Directory on the cluster's file system with the blocks that hold for all applications (`yarnspec hosts
-    --cluster`); `none`: this application heeds no such list."""
+    --cluster`). `none`: this application heeds no such list."""
 
     cluster_refresh_ms: int = 30_000
     """How often a running application looks at the cluster's list."""

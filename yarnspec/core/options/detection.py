@@ -20,28 +20,29 @@ class CommonDetectorSettings(msgspec.Struct, frozen=True, kw_only=True):
     apart."""
 
     baseline_lower_bound_ms: MsOrZero = 60_000
-    """For execution-time and input-weighted: no task is slow before it has run this long. For progress: nor is one that
-    is late for no reason that can be seen (stuck_multiplier)."""
+    """For execution-time and input-weighted: no task is slow before it has run this long. For progress: a task that
+    hangs (stuck_multiplier) is not slow before it has run this long."""
 
     baseline_multiplier: Factor = 1.5
-    """For execution-time and input-weighted: how many times the median of those finished first a task may take before
-    it is slow. For progress: how many times what was expected of it before it is late; more in a stage whose tasks
-    differ much."""
+    """For execution-time and input-weighted: a task is slow when it takes this many times the median of the tasks that
+    finished first. For progress: a task is late when it takes this many times its expected time. In a stage whose tasks
+    differ much it must take more than that."""
 
     heartbeat_interval_ms: int = 1_000
     """How often executors tell the driver how far their tasks are. Sets spark.executor.heartbeatInterval unless that is
-    set; with thousands of executors a longer one spares the driver."""
+    set. With thousands of executors a longer interval spares the driver."""
 
     min_finished: Count = 3
-    """So many ended tasks on other hosts are enough to compare a task with, for progress and for the speed of hosts."""
+    """A task is compared with others once this many tasks have ended on other hosts. For progress and for the speed of
+    hosts."""
 
     cold_start_ms: int = 3_000
-    """So much of a task's time is not held against it on an executor that has not ended one yet: it loads classes and
-    starts Python. For progress and for the speed of hosts."""
+    """On an executor that has not ended a task yet, this much of a task's time is not counted: the executor loads
+    classes and starts Python. For progress and for the speed of hosts."""
 
     noise_ms: int = 100
-    """A task that takes longer than expected by less than this is not late, and twice this is added to all times before
-    they are compared, so that a hiccup of so long says little. For progress and for the speed of hosts."""
+    """A task is not late if it takes longer than expected by less than this. Before times are compared, twice this is
+    added to each, so that a short hiccup says little. For progress and for the speed of hosts."""
 
     host_proof: Probability = 0.85
     """A host counts as slow only if it is slow with at least this probability, and by host_slow_factor."""
@@ -50,4 +51,4 @@ class CommonDetectorSettings(msgspec.Struct, frozen=True, kw_only=True):
     """A host counts as slow only if its tasks take at least this many times as long as on other hosts."""
 
     host_memory_ms: Annotated[int, msgspec.Meta(ge=1)] = 300_000
-    """Time after which what was seen of a host has half its weight."""
+    """Time after which an observation of a host has half its weight."""

@@ -12,31 +12,31 @@ class SpeculationSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     enabled: bool = True
     """Whether slow tasks are copied and slow hosts found at all. `false` leaves Spark's own speculation to
-    spark.speculation. Only batch jobs have copies: a program that streams is refused where somebody set this to
-    `true`."""
+    spark.speculation. Only batch jobs have copies: if somebody sets this to `true`,
+    a program that streams is refused."""
 
     max_concurrent_executions: Count = 2
     """How many attempts of one task may run at once, the first included: 2 means one copy, 1 none."""
 
     max_share_of_stage: Share = 0.5
-    """Most copies of a stage's tasks that may run or wait for a slot, as a share (rounded up) of the stage's tasks that
-    run when a copy is asked for. A task counts once, however many attempts of it run."""
+    """Most copies of a stage's tasks that may run or wait for a slot. The limit is this share of the stage's tasks that
+    run when a copy is asked for, rounded up. A task counts once, however many attempts of it run."""
 
     max_share_of_application: Share = 0.33
     """Most copies over all stages of the application, as a share of all its tasks that run."""
 
     min_copies: Count = 2
-    """So many copies are allowed whatever the shares say: at the end of a stage only its slow tasks still run, and a
+    """This many copies are allowed whatever the shares say. At the end of a stage only its slow tasks still run: a
     share of these few would copy them one after the other."""
 
     max_copies_of_task: Count = 4
-    """Most copies that one task may have in its life, so that a task whose copies fail is not copied for ever. Where
-    max_concurrent_executions allows more of them at once, so many."""
+    """Most copies that one task may have in its life, so that a task whose copies fail is not copied for ever. If
+    max_concurrent_executions allows more copies at once, that number counts."""
 
     copy_writers: bool = False
-    """Whether tasks may be copied whose stage writes output in another way than as files by Spark's commit
-    (foreachPartition, JDBC, data sources of others). Two attempts of such a task may both leave their output: say
-    `true` only where writing a record twice does no harm."""
+    """Whether tasks may be copied whose stage writes in another way than as files by Spark's commit: foreachPartition,
+    JDBC, data sources of others. Two attempts of such a task may both leave their output. Say `true` only where writing
+    a record twice does no harm."""
 
     slot_patience_ms: int = 2_000
     """How long a copy waits for a free slot before a container is asked for it."""

@@ -1,13 +1,14 @@
-"""What becomes of finished work when the driver dies (seed 002): what is recorded of it, and what a next driver gets.
+"""Recovery in one epoch: which finished work is recorded, and which the next driver gets when this one dies.
 
-An epoch is one life of the driver. The first one begins at once; each later one waits for the journal of those before,
-since its driver is told at its start what is saved. Then:
+The rules follow the batch job recovery proposal (FLIP-383). An epoch is one run of the driver. The first epoch begins
+at once. Each later one waits for the journal of those before, because its driver learns at its start what is saved.
+Then:
 
     journal replayed ──▶ is it the same program? ──▶ offer what is saved, wait for the hosts that hold it
     shuffle declared ──▶ is it one that is saved? ──▶ record it (durable), then answer: take that one over, or run
     shuffle restored ──▶ how much came back; what did not runs again, and after nothing did the driver asks once more
 
-No answer goes out before what it says is durable in the journal. Where the journal cannot be written or read, or a
+No answer goes out before the journal holds its content durably. If the journal cannot be written or read, or a
 fault of ours turns up, the job goes on without it, and ``status`` says so.
 """
 
@@ -24,7 +25,6 @@ from yarnspec.core.lifecycle.phases import EXIT_FAILED, Lifecycle
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages.commands import (
-    AdmitLimit,
     AnswerShuffle,
     Command,
     ForgetShuffle,
@@ -33,6 +33,7 @@ from yarnspec.core.messages.commands import (
     RecordProgress,
     RecordShuffle,
     RefuseShuffles,
+    ReportRecoveryLimit,
     StartDriver,
 )
 from yarnspec.core.messages.guard import Guard
@@ -87,11 +88,11 @@ class EpochRecovery:
 
     @property
     def routes(self) -> dict[type[ev.Event], Route]:
-        """What it takes."""
+        """The events that this part handles."""
         guarded: dict[type[ev.Event], Route] = {
             rec.ShuffleDeclared: self._declared,
             rec.ShuffleRestored: self._restored,
-            rec.ShuffleDropped: self._dropped,
+            rec.ShuffleForgotten: self._dropped,
             rec.MapOutputsRecorded: self._map_outputs_recorded,
             rec.OutputsReported: self._outputs_reported,
             rec.AdoptionOff: self._adoption_off,
@@ -151,7 +152,7 @@ class EpochRecovery:
         return self._outputs.lost
 
     def over(self) -> None:
-        """The driver has died, and another life of it will come, of which nothing is known yet: wait for nobody."""
+        """The driver has died, and another epoch will come, of which nothing is known yet: wait for nobody."""
         self._data_hosts.close()
         self._timers.cancel(REPLAY_TIMER)
         self._timers.cancel(QUESTION_TIMER)
@@ -167,21 +168,21 @@ class EpochRecovery:
         return self._guard.run(self._job_over, event, now_ms)
 
     def driver_lost(self, event: ev.DriverLost) -> list[Command]:
-        """The driver has died. If somebody outside ended it, that life was not fruitless: it proves nothing."""
+        """The driver has died. If somebody outside ended it, its epoch does not count as fruitless."""
         if not event.killed or not self._lifecycle.lives:
             return []
         return self._guard.run(self._progress, "somebody outside ended the driver: the program is not to blame")
 
     def explain_host(self, host: str) -> str:
-        """What became of the map outputs of earlier epochs on a host; empty when there were none."""
+        """A sentence about the map outputs of earlier epochs on a host; empty when there were none."""
         return self._data_hosts.explain(host)
 
     def live_overdue(self, executor_id: str) -> list[Command]:
-        """What an executor had when it died has waited long enough."""
+        """The outputs of an executor that died have waited long enough."""
         return self._guard.run(self._data_hosts.live_overdue, executor_id)
 
     def settle(self) -> list[Command]:
-        """What follows for the hosts that are waited for, as things now stand."""
+        """The commands for the hosts that are waited for, as things now stand."""
         return self._guard.run(self._data_hosts.look)
 
     def _run(self, route: Route, event: ev.Event, now_ms: int) -> list[Command]:
@@ -217,7 +218,10 @@ class EpochRecovery:
 
     def _ended_too(self, event: rec.RecordingEnded, now_ms: int) -> list[Command]:
         if event.fenced:
-            return self._lifecycle.abandon(f"{event.why}, so epoch {self._lifecycle.epoch} may change nothing any more")
+            return self._lifecycle.abandon(
+                f"{event.why}. Only the newest driver of an application may write, so yarnspec stopped driver epoch "
+                f"{self._lifecycle.epoch}"
+            )
         return self._guard.run(self._recording_ended, event, now_ms) + self._outputs.ended(event.why)
 
     def _journal_replayed(self, event: rec.JournalReplayed, now_ms: int) -> list[Command]:
@@ -336,7 +340,7 @@ class EpochRecovery:
         return self._admit(f"finished work is not recorded for a next driver: {why}")
 
     def _admit(self, said: str, about: Literal["past", ""] = "") -> list[Command]:
-        return [AdmitLimit(recording=not self._off, about=about, reason=said)]
+        return [ReportRecoveryLimit(recording=not self._off, about=about, reason=said)]
 
     # shuffles
 
@@ -403,7 +407,7 @@ class EpochRecovery:
         return f"the journal has room for the outputs of {most:,} maps"
 
     def _leave_out(self, declared: rec.ShuffleDeclared, why: str) -> list[Command]:
-        """What is computed from a shuffle of which nothing is recorded is of no use to a later epoch without it."""
+        """Without a shuffle that is not recorded, everything computed from it is of no use to a later epoch."""
         if self._off:
             return []
         if not self._replayed:
@@ -424,7 +428,7 @@ class EpochRecovery:
         above = "nothing came back of what it was computed from"
         return [ForgetShuffle(shuffle=one, reason=said.get(one, above)) for one in useless]
 
-    def _dropped(self, event: rec.ShuffleDropped, _now_ms: int) -> list[Command]:
+    def _dropped(self, event: rec.ShuffleForgotten, _now_ms: int) -> list[Command]:
         if not self._shuffles.forget(event.shuffle) or self._off:
             return []
         return [ForgetShuffle(shuffle=event.shuffle, reason="Spark has forgotten it, and its files go")]
@@ -446,7 +450,7 @@ class EpochRecovery:
         return self._outputs_progress()
 
     def _outputs_progress(self) -> list[Command]:
-        """What is recorded is worth another life, unless this one could use nothing of what was recorded before."""
+        """Recorded work is worth another epoch, unless this one could use nothing of the work recorded before."""
         no_use = self._past == "offered" and not self._outputs.skips
         if self._progressed or not self._output_recorded or no_use:
             return []
@@ -462,7 +466,7 @@ class EpochRecovery:
         return self._progress(f"job {event.job} has ended, which no earlier epoch had come to")
 
     def _progress(self, why: str) -> list[Command]:
-        # Also where nothing is kept: that a life has done something is worth another one.
+        # Also if nothing is kept: an epoch that has done something is worth another one.
         if not self._settings.enabled or self._mute or not self._replayed:
             return []
         self._progressed = True
@@ -482,7 +486,7 @@ class EpochRecovery:
 
     def _unrecorded(self, event: rec.Unrecorded, _now_ms: int) -> list[Command]:
         said = _UNRECORDED[event.kind].format(event.why)
-        return [AdmitLimit(recording=not self._off, about=event.kind, reason=said)]
+        return [ReportRecoveryLimit(recording=not self._off, about=event.kind, reason=said)]
 
     def _saved_unreadable(self, event: rec.SavedUnreadable, _now_ms: int) -> list[Command]:
         return self._admit(f"nothing of earlier epochs is used again: the driver cannot read it: {event.why}", "past")

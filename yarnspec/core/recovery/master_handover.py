@@ -1,10 +1,10 @@
-"""Hands over to the next application master what would else begin with nothing, and takes over what the last one left.
+"""Hands state over to the next application master, and takes over the state of the last one.
 
-In one application master all of it lives on by itself from one driver to the next. For the case that it dies too, what
-has changed is recorded: blocks at once, the rest when it was looked at some seconds ago. The first journal that is
-replayed gives back what the attempt before knew; what people have said since this one began is newer, and holds.
-Blocks of the cluster are not among it, since its list is read anew, nor are those made at submit, which every attempt
-knows; blocks of executors, stages and tasks end with them.
+Within one application master this state lives on by itself from one driver to the next. In case the master dies too,
+changes are recorded: blocks at once, the rest if it was last looked at some seconds ago. The first journal that is
+replayed gives back what the attempt before knew. Requests of people since this attempt began are newer, and hold. Some
+blocks are not handed over. The cluster's list is read anew. Every attempt knows the blocks made at submit. Blocks of
+executors, stages and tasks end with them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _TELLS = (ev.Observed, ev.CopyRefused, ev.UnblockRequested, ev.DriverLost)
 
 
 class MasterHandover:
-    """What is recorded of the negotiator's state, and what becomes of that of the attempt before."""
+    """Records the negotiator's state, and takes over that of the attempt before."""
 
     def __init__(
         self, *, lifecycle: Lifecycle, timers: Timers, blocklist: Blocklist, speculation: Speculation, enabled: bool
@@ -91,7 +91,7 @@ class MasterHandover:
         return self._guard.run(self._replayed, event, now_ms)
 
     def look(self, event: ev.Event, now_ms: int) -> list[Command]:
-        """What of the state is to be recorded now, after an event."""
+        """The parts of the state that must be recorded now, after an event."""
         if not self._enabled:
             return []
         self._touched |= isinstance(event, _TELLS) or bool(self._speculation.table.stages)

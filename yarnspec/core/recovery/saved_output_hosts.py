@@ -1,11 +1,11 @@
-"""The hosts that hold map outputs whose executors are gone: how long, and for which of them, it is worth waiting.
+"""The hosts that hold map outputs whose executors are gone: for which of them recovery waits, and how long.
 
-The window for those of earlier epochs opens when the journal was read and closes ``window_ms`` after executors can
-reach the driver (seed 002: previous-worker.recovery.timeout), or earlier, when every host has reported. An executor
-that runs by then may take longer: reading much takes its time, and the driver waits while more comes of it. What an
-executor of this epoch had when it died waits ``live_adoption_ms``, where that is wanted. Until then each host that is
-waited for is a home for a container (``containers.py``). A host that is blocked, gone or too late is given up for good:
-what lies on it is computed again.
+The window for outputs of earlier epochs opens when the journal was read. It closes when every host has reported, or
+``window_ms`` after executors can reach the driver. (``previous-worker.recovery.timeout`` in the batch job recovery
+proposal, FLIP-383.) An executor that runs by then may take longer: reading many outputs takes time, and the driver
+waits while more of them arrive. If live adoption is on, the outputs of an executor that died in this epoch wait
+``live_adoption_ms``. Until then each host that is waited for is a required host: a container is asked for on it
+(``containers.py``). A host that is blocked, gone or too late is given up for good, and its outputs are computed again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LIVE_TIMER_FAMILY = "live-adoption"
 
 
 class SavedOutputHosts:
-    """Which hosts are waited for."""
+    """The hosts that are waited for."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class SavedOutputHosts:
         return commands
 
     def explain(self, host: str) -> str:
-        """What became of the map outputs of executors that are gone on a host; empty when there were none."""
+        """A sentence about the map outputs of gone executors on a host; empty when there were none."""
         return self._said.get(host, "")
 
     def look(self) -> list[Command]:

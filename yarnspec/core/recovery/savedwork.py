@@ -1,4 +1,4 @@
-"""What a journal's records mean for the next epoch, without the bytes; and what this epoch may add to them."""
+"""The saved work that a journal's records give the next epoch, without the bytes, and what this epoch may add."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _as_saved(began: WriteBegan, committing: WriteCommitting | None, *, state: W
 
 
 def changed(before: ApplicationRegistered | None, now: ApplicationRegistered) -> tuple[str, ...]:
-    """What of the program is not as it was, for people; nothing when no earlier epoch said what it was."""
+    """How the program differs from before, for people; empty if no earlier epoch said what it was."""
     if before is None:
         return ()
     return tuple(told for name, told in _TOLD.items() if getattr(before, name) != getattr(now, name))
@@ -120,7 +120,7 @@ class ProgramProgress(NamedTuple):
 
 
 def progress_of(recorded: Recorded) -> ProgramProgress:
-    """What the journal says of it."""
+    """The text in the journal."""
     return ProgramProgress(*map(int, recorded.carried.get(PROGRESS, b"").split()))
 
 
@@ -135,15 +135,15 @@ def lost_of(recorded: Recorded) -> str:
 
 
 def lost_record(why: str) -> Carried:
-    """The same as a record. It holds for all later epochs: what is not known now will not be known then."""
+    """The same as a record. The record holds for all later epochs, which will not know more."""
     return Carried(kind=LOST, payload=why.encode())
 
 
 class Taken:
-    """Which shuffles' map outputs go into the journal of this epoch.
+    """The shuffles whose map outputs go into the journal of this epoch.
 
-    A map of an indeterminate shuffle that runs again gives something else than those that do not: what is saved of the
-    shuffle and what is new must not be mixed, so that nothing more is taken of it.
+    A map of an indeterminate shuffle that runs again gives other rows than those that do not. Its saved and its new
+    outputs must not be mixed, so nothing more is taken of it.
     """
 
     def __init__(self) -> None:
@@ -166,7 +166,7 @@ class Taken:
             self._ran[registered.shuffle] = array("q", [_NOT_YET]) * registered.maps
 
     def end(self, shuffle: int) -> None:
-        """It is not recorded any more."""
+        """The shuffle is not recorded any more."""
         self._recorded.pop(shuffle, None)
         self._ran.pop(shuffle, None)
 

@@ -1,18 +1,19 @@
-"""Which saved shuffle a shuffle of this driver may take over (seed 002), and why not.
+"""Which saved shuffle a shuffle of this driver may take over, and why not (the batch job recovery proposal, FLIP-383).
 
 A saved shuffle is one that an earlier epoch recorded. It is taken over when it is the same computation: the same
 signature, and the same number of maps and reduces. Three things speak against it, and in doubt they win:
 
-* *It is uncertain*: INDETERMINATE, or computed from something that is. Then a map that ran again would not fit those
-  that did not: it comes back whole or not at all.
-* *What it was computed from may be something else today.* Where another run of a shuffle's maps may give other rows
-  (UNORDERED counts as well, unless the user says otherwise: which of two equal rows comes first is chance, and what the
-  program's functions give nobody knows) what is above it is used only when exactly that one is back as a whole, and
-  none of its maps ran after one of those above. One that is sorted by bounds may have other bounds today unless it is
-  the same one, and so for all above it.
-* *It is not reusable*, or something that it was computed from is not: a part of what that computation does (the updates
-  of accumulators, for example) is known to nobody and would be missing.
-* Its maps' outputs may be gone. That is no reason: what does not come back is computed again.
+* *The shuffle is uncertain*: INDETERMINATE, or computed from something that is. Then a map that ran again would not fit
+  those that did not. Such a shuffle comes back whole or not at all.
+* *Its input may be something else today.* Another run of the maps of a shuffle below it may give other rows. UNORDERED
+  counts as well, unless the user says otherwise: which of two equal rows comes first is chance, and nobody knows what
+  the program's functions return. Then the shuffle above is used only under two conditions: exactly that input is back
+  as a whole, and none of the input's maps ran after one of the maps above. A shuffle that is sorted by bounds may have
+  other bounds today unless it is the same one, and so may all above it.
+* *The shuffle is not reusable*, or something that it was computed from is not. Nobody knows a part of what that
+  computation does (the updates of accumulators, for example), and that part would be missing.
+
+Outputs of its maps that are gone are no reason: the maps whose outputs do not come back run again.
 """
 
 from __future__ import annotations
@@ -119,10 +120,11 @@ class Shuffles:
         return match
 
     def restored(self, event: ShuffleRestored) -> tuple[int, ...]:
-        """Take how much of a shuffle came back; the saved shuffles that are of no use to any epoch from now on.
+        """Take how much of a shuffle came back. Return the saved shuffles that are of no use to any epoch from now on.
 
-        One of which nothing came back is not used: the driver asks again, about the id that it goes on with. It is the
-        last of them, in case only some of that gets into the journal: it alone tells what is against those above it.
+        A shuffle of which nothing came back is not used: the driver asks again, about the id that it goes on with. This
+        shuffle is the last in the list, in case only some of them get into the journal: it alone tells what speaks
+        against those above it.
         """
         known = self._known.get(event.shuffle)
         if known is None or not known.reused:

@@ -1,11 +1,11 @@
-"""Whether the counters of a stage's running tasks tell how far those tasks are, and how fast each goes by them.
+"""Decides whether the counters of a stage's running tasks tell how far those tasks are, and how fast each goes.
 
 The JVM reads a task's input ahead of the Python worker, and an operator that sorts or aggregates reads everything
-before it does anything else. So counters are believed only after a look at tasks that have ended: what the last
-heartbeat before the end had counted must be about the share of the task's time that had passed by then.
+before it does anything else. So counters are believed only after a look at tasks that have ended. The counts of the
+last heartbeat before the end must fit the share of the task's time that had passed by then.
 
 A task may read much less than its input, which is its part of the files: only some columns, or row groups, of a Parquet
-or ORC file. How much it will read is known from the tasks that have ended, if they read about the same share of theirs.
+or ORC file. Tasks that have ended tell how much it will read, if they read about the same share of their inputs.
 """
 
 from __future__ import annotations

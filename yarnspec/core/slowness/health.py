@@ -1,10 +1,10 @@
-"""What proves a blocked host healthy: the tasks that ended there last, once they are enough.
+"""Proves a blocked host healthy, by the tasks that ended there last, once they are enough.
 
-What a host suffered from may be over during its block, and the tasks that were late by it end first. So they are taken
-in the order of their ends, whenever they were launched, and what counts is the best run of them up to the last one (the
-cumulative sum of ``likelihood``, for the other question). A task that was launched before the block counts as well: one
-that takes no longer than others although it ran through the time in which the host was slow did not feel it, or has
-felt it for a moment only; it would have to have been all but done then.
+The cause of the slowness may be over during the block, and the tasks that were late by it end first. So tasks are taken
+in the order of their ends, whenever they were launched. Their best run up to the last one counts (the cumulative sum of
+``likelihood``, for the opposite question). A task that was launched before the block counts as well. If it takes no
+longer than others although it ran while the host was slow, it did not feel the slowness, or only for a moment, because
+it was all but done when the slowness began.
 """
 
 from __future__ import annotations

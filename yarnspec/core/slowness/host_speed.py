@@ -1,9 +1,10 @@
-"""Which hosts are slow, learnt over stages from how long their tasks take in relation to others'.
+"""Finds slow hosts, over all stages, by how long their tasks take in relation to tasks on other hosts.
 
-Each stage gives each host evidence in logarithms of odds (see ``pace``). Here it is pooled: running stages as they are
-now, ended ones with half the weight after each half-life. The prior is that one host in twenty is slow. A host is
-slow when that is probable enough *and* its tasks take clearly longer; it is proven healthy when several tasks that
-ended last since a given moment were normal (see ``health``). A host that nothing is known of is neither.
+Each stage gives evidence about each host as logarithms of odds (see ``stage_evidence``). Here the evidence is pooled:
+that of running stages as it is now, that of ended ones with half the weight after each half-life. The prior is that one
+host in twenty is slow. A host is slow if that is probable enough *and* its tasks take clearly longer. A host is proven
+healthy if several tasks that ended last since a given moment were normal (see ``health``). A host without any evidence
+is neither.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _STAGES_AT_LEAST, _ROWS_AT_ONCE, _ROWS_BESIDE = 2, 8_000, 256
 
 
 class HostVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a host's speed. ``factor``: its tasks take so many times as long as those of other hosts.
+    """The evidence about a host's speed. ``factor``: how many times as long its tasks take as those of other hosts.
 
     ``latest_ms``: when the newest of the late tasks ended, or was seen running late; a host that was slow an hour ago
     and has had no task since is no news.
@@ -122,7 +123,7 @@ class HostSpeeds:
         self._pool = None
 
     def pace(self, stage: StageTasks) -> StageEvidence | None:
-        """What the last look saw of a running stage; None while there is nothing to compare with."""
+        """The last look's evidence of a running stage, or None while there is nothing to compare with."""
         return self._paces.get(stage.key)
 
     def slow(self) -> list[HostVerdict]:
@@ -191,7 +192,7 @@ class HostSpeeds:
         self._fresh, self._pool = (-1, -1), None
 
     def worst(self, most: int, now_ms: int) -> dict[str, HostSpeed]:
-        """What there is against hosts that are not as quick as others, the likeliest to be slow first."""
+        """The evidence against hosts that are not as quick as others, the likeliest to be slow first."""
         self._fade(now_ms)
         pool = self._with_running().reach(len(self._names))
         factors = np.exp(pool["log_factor"] / (pool["weight"] + _SHRINK))
@@ -220,7 +221,7 @@ class HostSpeeds:
         self._fresh = (-1, -1)
 
     def explain(self, host: str) -> str:
-        """What is known of a host's speed, in one sentence with the numbers."""
+        """A host's speed, in one sentence with the numbers."""
         number = self._names.find(host)
         if number is None:
             return f"no task that ended on {host} could be compared with tasks on other hosts"
@@ -302,7 +303,7 @@ class HostSpeeds:
         return pace if len(pace.rows) else None
 
     def _since(self, stage: StageTasks) -> Column | None:
-        """By the table's host numbers the launch from which on attempts tell of a host; None: all do."""
+        """For each host number of the table, the launch time from which attempts count; None if all count."""
         if not self._since_ms:
             return None
         names = stage.places.host_names
@@ -319,7 +320,7 @@ class HostSpeeds:
             self._paces.pop(stage.key, None)
 
     def _running(self) -> _Pool:
-        """What the last look saw of the stages that still run."""
+        """The last look's evidence of the stages that still run."""
         if self._pool is None:
             self._pool = _Pool()
             for pace in self._paces.values():
@@ -329,7 +330,7 @@ class HostSpeeds:
         return self._pool
 
     def _with_running(self) -> _Pool:
-        """What will be known when the running stages have ended as they are now."""
+        """The evidence if the running stages ended as they are now."""
         pool = self._ended.copy()
         for pace in self._paces.values():
             pool.take(pace, self._own)
@@ -342,7 +343,7 @@ class HostSpeeds:
             self._ended_ms = now_ms
 
     def _share(self, passed_ms: int) -> float:
-        """What is left of evidence after such a time."""
+        """The share of evidence that is left after such a time."""
         share: float = 0.5 ** (max(0, passed_ms) / self._settings.host_memory_ms)
         return share
 
@@ -377,7 +378,7 @@ class _Pool:
                 self._columns[name][host] = 0
 
     def add(self, pace: StageEvidence, own: Column) -> None:
-        """What a running stage says as it is now."""
+        """The evidence of a running stage as it is now."""
         evidence = pace.evidence
         hosts = own[evidence.host]
         columns = self.reach(int(hosts.max(initial=0)) + 1)
@@ -403,7 +404,7 @@ class _Pool:
         self._columns["whole"][hosts] = sums.whole
 
     def take(self, pace: StageEvidence, own: Column) -> None:
-        """What a stage that is over says, upon what those before said."""
+        """Adds the evidence of an ended stage to that of those before."""
         evidence = pace.evidence
         hosts = own[evidence.host]
         columns = self.reach(int(hosts.max(initial=0)) + 1)

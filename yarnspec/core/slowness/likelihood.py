@@ -1,21 +1,20 @@
 """How much better the times of a host's tasks fit a slow host than a healthy one: the test behind each block.
 
 Each observation is ``x``, the logarithm of a task's time over its expected time. The null hypothesis: the host is like
-the others, so its x are drawn from *their* distribution, whatever it looks like (skewed, in two heaps, with a long
-tail): a smoothed histogram of the other hosts' x. The alternative: three quarters of its tasks take ``factor`` times as
-long. The logarithm of the ratio of the two likelihoods is the evidence. Nobody knows the factor, so each task takes the
-one that fits it best, at a discount.
+the others, so its x are drawn from *their* distribution. This is a smoothed histogram of the other hosts' x, which may
+be skewed, in two heaps, or with a long tail. The alternative: three quarters of the host's tasks take ``factor`` times
+as long. The logarithm of the ratio of the two likelihoods is the evidence. Nobody knows the factor, so each task takes
+the one that fits it best, at a discount.
 
-* Both times are taken with an addition of some tenths of a second, so that a hiccup (garbage collection, a class
-  loaded, a busy moment) does not make a short task look many times too long. For the first task of an executor it is
-  some seconds.
-* One task says only so much, however late it is: it may just have more to do. It says the less, the more of all tasks
-  were on the host: among four hosts the two largest of some tasks fall on the same one every fourth time.
-* Tasks of a host count as one witness a second together, however many they are: they suffered the same hiccups.
-* Of the others each host has the same say, for a quick one does most of the tasks.
-* A host may become slow, or recover, at any time: what counts is its worst run of tasks up to now (a cumulative sum,
-  Page 1954); what was before it counts for little. They are in the order of their launch: by their ends, those that run
-  late now would all come last, behind the normal ones that were launched after them.
+* Some tenths of a second are added to both times. So a hiccup (garbage collection, a class loaded, a busy moment) does
+  not make a short task look many times too long. For the first task of an executor some seconds are added.
+* One task says only so much, however late it is: it may just have more to do. The more of all tasks were on the host,
+  the less one task says. Among four hosts the two largest of some tasks fall on the same host every fourth time.
+* All tasks of a host within a second count as one witness, however many they are: they suffered the same hiccups.
+* Each of the other hosts has the same say, because a quick host does most of the tasks.
+* A host may become slow, or recover, at any time. So its worst run of tasks up to now counts (a cumulative sum, Page
+  1954), and the tasks before that run count for little. Tasks are in the order of their launch. In the order of their
+  ends, those that run late now would all come last, behind the normal ones that were launched after them.
 """
 
 from __future__ import annotations
@@ -128,7 +127,7 @@ class Sums(NamedTuple):
 
 
 def add_up(host: Column, hosts: int, told: Column, launch_ms: Column, end_ms: Column) -> Sums:
-    """What the evidence of single observations comes to; each of the hosts 0 to ``hosts`` - 1 must have one."""
+    """The sum of the evidence of single observations. Each of the hosts 0 to ``hosts`` - 1 must have one."""
     weight = _weights(host, hosts, launch_ms, end_ms)
     order = np.lexsort((launch_ms, host))
     sums = np.cumsum((told * weight[host])[order])

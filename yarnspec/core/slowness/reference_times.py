@@ -1,4 +1,4 @@
-"""What a stage's tasks usually take: the ended attempts that a running one on another host can be compared with."""
+"""The usual times of a stage's tasks: the ended attempts with which a running one on another host is compared."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class References:
         return found
 
     def allowance_ms(self, warmth: Column) -> Column:
-        """What of an attempt's time is not held against it."""
+        """The part of an attempt's time that is not counted."""
         return np.where(warmth == COLD, self._cold_ms, 0)
 
     def cold_allowance_ms(self, rows: Column) -> Column:
@@ -134,7 +134,7 @@ class References:
         return np.maximum(column, 0)
 
     def expected(self, rows: Column, size: Column, warmth: Column) -> Column:
-        """What attempts would take on another host, in milliseconds; NaN where too little is known."""
+        """The time that attempts would take on another host, in milliseconds; NaN if too little is known."""
         found = np.full(len(rows), np.nan)
         if len(self.rows) < self._enough:
             return found
@@ -172,14 +172,14 @@ class References:
         return min(known, default=float("nan"))
 
     def _groups(self, host: Column, warmth: Column) -> Column:
-        """Which attempts are compared with the same ones: by their warmth, and by a weighty host."""
+        """Groups attempts that are compared with the same ones: by their warmth, and by a weighty host."""
         if not len(self._exact):
             return warmth
         groups: Column = np.where(np.isin(host, self._exact), host - _ANY, 0) * len(_WARMTHS) + warmth
         return groups
 
     def _as_cold(self, host: int, warmth: int) -> Column:
-        """Which of the references ran on other hosts, and on cold executors just if this one was."""
+        """The references that ran on other hosts, and on cold executors just if this one was cold."""
         found: Column = (self.host != host) & ((self.warmth == COLD) == (warmth == COLD))
         return found
 

@@ -1,10 +1,10 @@
-"""How the hosts do in one stage: what each task took, or takes already, against what it was expected to take.
+"""The evidence of one stage about each host: the time of each task, so far or in all, against its expected time.
 
-Every attempt that ended well, that is late already, that was late when another one won, or whose counters tell its
-speed, is an observation of its host. ``likelihood`` weighs them: what they say for and against the host's being slow.
-Cold executors' tasks are compared with each other. What a copy ran is no observation: it was late elsewhere, and may
-well have more to do than others. An original that its copy has beaten is compared with the copy; one whose copy has run
-for long as well, and not won, says nothing of its host.
+An attempt is an observation of its host if it ended well, is late already, was late when another one won, or has
+counters that tell its speed. ``likelihood`` weighs the observations for and against a slow host. Tasks of cold
+executors are compared with each other. A copy's time is no observation: its task was late elsewhere, and may well have
+more to do than others. An original that its copy has beaten is compared with the copy. If the copy has run for long as
+well and has not won, the original says nothing about its host.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _TELLING_NOISES = 2
 
 @dataclass(frozen=True, slots=True)
 class HostEvidence:
-    """What one stage says about hosts, by the numbers of the table's hosts."""
+    """The evidence of one stage about hosts, by the numbers of the table's hosts."""
 
     rows: Column
     """The observations that it rests on, the latest of each host, by their places in the pace."""
@@ -174,10 +174,10 @@ class StageEvidence:
         return np.concatenate([running, killed]), np.concatenate([now_ms - columns["launch_ms"][running], took])
 
     def _against_copies(self, rows: Column, expected_ms: Column) -> tuple[Column, Column]:
-        """Which attempts another attempt of the same task has beaten, and then its time instead of the expected one.
+        """The attempts that another attempt of the same task has beaten, and its time in place of the expected one.
 
-        That is the best of comparisons: the same work on another host. Where the winner took long as well, the task
-        has much to do, and that says nothing of the host.
+        This is the best comparison: the same work on another host. If the winner took long as well, the task has much
+        to do, and that says nothing about the host.
         """
         columns = self.references.stage.rows
         won = self.references.stage.won(columns["index"][rows])
@@ -187,7 +187,7 @@ class StageEvidence:
         return beaten, expected_ms
 
     def _larger(self, now_ms: int) -> Column:
-        """Of which observations a copy has run for so long as well, and not won, that it is the task that is large."""
+        """The observations whose copy has run for long as well without winning: there the task is large."""
         stage = self.references.stage
         columns = stage.rows
         copies = np.flatnonzero(columns["speculative"] == 1)  # few
@@ -284,7 +284,7 @@ def _without(rows: Column, values: Column, others: Column) -> tuple[Column, Colu
 
 
 def _latest_by(group: Column, end_ms: Column, sizes: Column) -> Column:
-    """Which of the observations are among the latest of their group."""
+    """The observations that are among the latest of their group."""
     order = np.lexsort((end_ms, group))
     behind = np.repeat(np.cumsum(sizes), sizes) - 1 - np.arange(len(order))
     found = np.zeros(len(order), dtype=bool)

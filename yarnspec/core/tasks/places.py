@@ -1,7 +1,7 @@
-"""The hosts and executors that tasks ran on: a number for each, and what is counted of them.
+"""The hosts and executors that tasks ran on: a number for each, and their counts.
 
 An executor is *cold* until its first task has ended well: until then a task also pays for loading classes, and the
-first Python task for starting Python. What ran on a cold executor says little about its host.
+first Python task for starting Python. Tasks on a cold executor say little about its host.
 """
 
 from __future__ import annotations

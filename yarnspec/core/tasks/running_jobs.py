@@ -1,4 +1,4 @@
-"""Which jobs run and which stages of theirs read the same, and which stages must have come to their end."""
+"""The running jobs: which of their stages read the same outputs, and which stages must have come to their end."""
 
 from __future__ import annotations
 

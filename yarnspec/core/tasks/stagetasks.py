@@ -1,4 +1,4 @@
-"""One stage attempt's task attempts, as columns: a row for each attempt, in the order in which they were heard of."""
+"""One stage attempt's task attempts, as columns: a row for each attempt, in the order of their first news."""
 
 from __future__ import annotations
 
@@ -187,10 +187,6 @@ class StageTasks:
         """For each of these rows whether its attempt runs."""
         found: Column = self.rows["state"][rows] == _RUNNING
         return found
-
-    def running_rows(self) -> Column:
-        """The rows of attempts that run."""
-        return np.flatnonzero(self.is_running())
 
     def overdue(self, launched_until_ms: float, hosts: Column | None = None) -> Column:
         """The rows of running attempts launched then or before, whose tasks have not finished by another attempt.

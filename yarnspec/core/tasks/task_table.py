@@ -1,8 +1,8 @@
 """All task attempts of the application's running stages, kept up to date from batches of observations.
 
-Rows may come in surprising order: a task before its stage, an end before its start, the same row twice, counters after
-the end, anything after the end of the stage. Each is applied as far as it says something, and never counted twice.
-The columns of a stage are dropped once it has ended and its last attempt has too.
+Rows may come in surprising order: a task before its stage, an end before its start, the same row twice. Counters may
+come after the end, and anything after the end of the stage. Each row is applied as far as it is new, and never counted
+twice. The columns of a stage are dropped once the stage and its last attempt have ended.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TaskKey = tuple[int, int, int]
 
 @dataclass(slots=True)
 class Happened:
-    """What of a batch must be reacted to; everything that is frequent stays in the columns."""
+    """The news in a batch that need a reaction. Everything frequent stays in the columns."""
 
     stages_started: list[StageTasks] = field(default_factory=list)
     stages_ended: list[tuple[StageTasks, State]] = field(default_factory=list)
@@ -214,7 +214,7 @@ class TaskTable:
         happened.attempts_ended += [(stage, stage.attempt_at(row)) for row in told.tolist()]
 
     def _finish_elsewhere(self, stage: StageTasks, ended: Column) -> None:
-        """What an older attempt of a stage ends is a task less for the one that runs, unless all of it must be new."""
+        """Take a task that an older attempt of a stage ended off the running attempt, unless all of it must be new."""
         rows = stage.rows
         won = ended[rows["state"][ended] == int(State.SUCCESS)]
         for one in self.stages.values():

@@ -1,13 +1,15 @@
-"""Looks after what a program writes to files, so that the next driver neither loses nor doubles it (seed 002).
+"""Coordinates a program's writes to files, so that the next driver neither loses nor doubles rows.
+
+The rules follow the batch job recovery proposal (FLIP-383).
 
     declared ──▶ is it there already? ──▶ skip, when its files are those that were committed
        │run
     beginning ──▶ in the journal ──▶ committing ──▶ in the journal, and is this still the newest epoch?
         ──▶ finished ──▶ in the journal ──▶ the program goes on
 
-Nothing that others can see happens before what it is has become durable. What may be applied twice ends the application
-(``core/writes/write_verdicts.py`` says when). Where nothing can be recorded the program goes on, and ``status`` says
-so.
+A write changes nothing that others can see before its record is durable. A write that might be applied twice ends the
+application (``core/writes/write_verdicts.py`` says when). If nothing can be recorded, the program goes on, and
+``status`` says so.
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ class WriteCoordinator:
 
     @property
     def routes(self) -> dict[type[ev.Event], Route]:
-        """What it takes."""
+        """The events that this part handles."""
         routes: dict[type[ev.Event], Route] = {
             wr.WritesAsked: self._asked,
             wr.WriteResolved: self._resolved,
@@ -73,7 +75,7 @@ class WriteCoordinator:
             wr.WriteBeginning: self._beginning,
             wr.WriteClearing: self._clearing,
             wr.WriteDeleting: lambda event, _now_ms: [self._go_on(event.question, "what is there may be removed")],
-            wr.WriteCommitting: self._committing,
+            wr.WriteCommitBeginning: self._committing,
             wr.WriteAborting: self._aborting,
             wr.WriteFinished: self._finished,
             wr.WriteRefused: lambda _event, _now_ms: [],
@@ -176,7 +178,7 @@ class WriteCoordinator:
         return [*recorded, self._go_on(event.question, f"write {event.ordinal} is settled: {event.outcome}")]
 
     def _resolution(self, event: wr.WriteResolved) -> list[Command]:
-        """What is recorded of it."""
+        """The commands that record the outcome."""
         if event.outcome == "committed":
             saved = self._writes.committed(event.ordinal)
             if saved is None or not self._recording:
@@ -245,12 +247,12 @@ class WriteCoordinator:
         return [*(commands or self._records_of(event.write)), self._go_on(event.question, "the write may begin")]
 
     def _records_of(self, write: int) -> list[Command]:
-        """That it has begun."""
+        """The record that the write has begun."""
         begun = self._begun.get(write)
         return [begun] if begun is not None and self._recording else []
 
     def _overwrite(self, write: int, declared: wr.WriteDeclared) -> tuple[tuple[wr.SavedWrite, ...], list[Command]]:
-        """It takes the place of these, if any, which is recorded."""
+        """The writes whose place this one takes, and the commands that record it."""
         self._deferred.discard(write)
         wiped = self._writes.begin(declared)
         begun = self._begun.get(write)
@@ -287,7 +289,7 @@ class WriteCoordinator:
             reason=declared.why_not or f"the program writes {declared.path}",
         )
 
-    def _committing(self, event: wr.WriteCommitting, _now_ms: int) -> list[Command]:
+    def _committing(self, event: wr.WriteCommitBeginning, _now_ms: int) -> list[Command]:
         self._read += event.read  # told once only, which may be before anything can be recorded
         commands: list[Command] = []
         if event.write in self._deferred:

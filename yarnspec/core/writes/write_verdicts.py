@@ -1,9 +1,10 @@
-"""What of a program's writes is done again when the program begins anew, and what must not be (seed 002).
+"""Which of a program's writes are done again when the program begins anew, and which must not be.
 
-The next driver runs the program from its first line over files that the last one changed. For each path the journal
-has the writes of earlier epochs in their order. A write of this epoch that is the same computation as one of them
-*takes its place*: it is not done again. What has not been replaced yet is *open*: to this program it lies in the
-future. From that follows what may be done:
+The rules follow the batch job recovery proposal (FLIP-383). The next driver runs the program from its first line over
+files that the last one changed. For each path the journal has the writes of earlier epochs in their order. A write of
+this epoch that is the same computation as one of them *takes its place*: it is not done again. A write of an earlier
+epoch whose place is not taken yet is *open*: for this program it lies in the future. From that follows what a write may
+do:
 
     reads a path with an open write    stop: it would read what it wrote later, and apply its change twice
     overwrites a path with one         run: nothing of the open ones is left afterwards, they are forgotten when it is
@@ -18,15 +19,15 @@ future. From that follows what may be done:
     writes where nothing is now        run: nothing of the open ones is left to be doubled, they are forgotten. Where
                                        one was cut off that had removed what was there, only an overwrite runs
 
-A write that began and was never committed was undone before the program began. Where it had overwritten something that
-could not be put back, that is lost: the write stays open, and the path can only be overwritten. Where nobody knows
-what earlier epochs wrote, only what replaces all of a path runs, or writes where nothing is; and nothing that was read
-before is overwritten.
+A write that began and was never committed was undone before the program began. If it had overwritten something that
+could not be put back, that is lost: the write stays open, and the path can only be overwritten. If nobody knows what
+earlier epochs wrote, only two kinds of writes run: those that replace all of a path, and those to a path where nothing
+is. And nothing that was read before is overwritten.
 
-A program may also write beside what it has read, and give that the name of what it read. Then the files of a write lie
-where others were read before it was committed: who reads them there would apply the change twice, so that stops it.
-That holds also for a write of which the journal has only that it was about to be committed: nothing is left of it at
-its path when it never was, and just so when it was and the program has moved it.
+A program may also write beside its input, and then give the output the name of the input. Then the files of a write lie
+where other files were read before the write was committed. A program that reads them there would apply the change
+twice, so this stops it. The same holds for a write that the journal has only as about to be committed. Nothing is left
+of such a write at its path in two cases: it was never committed, or the program has moved its files.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ Action = Literal["run", "skip", "stop"]
 
 
 class WriteVerdict(NamedTuple):
-    """What becomes of a write. ``saved``: the one whose place it takes; ``check``: whether its files must be there."""
+    """The verdict on a write. ``saved``: the write whose place it takes. ``check``: whether its files must be there."""
 
     action: Action
     reason: str
@@ -145,7 +146,7 @@ class Writes:
         return again
 
     def declare(self, declared: WriteDeclared) -> WriteVerdict:
-        """What becomes of a write of this epoch."""
+        """The verdict on a write of this epoch."""
         if self._unknown:
             return self._declare_unknown(declared)
         touched = self._touching([declared.path])
@@ -179,7 +180,7 @@ class Writes:
         return WriteVerdict("run", f"what earlier epochs wrote is not known: {self._unknown}")
 
     def missing(self, declared: WriteDeclared, saved: SavedWrite) -> WriteVerdict:
-        """What becomes of a write whose output is not there as it was committed."""
+        """The verdict on a write whose output is not there as it was committed."""
         if declared.mode == "ignore":
             said = f"{_does(declared)} what an earlier life of it has written, but not all of it any more"
             return WriteVerdict(
@@ -215,7 +216,7 @@ class Writes:
         return wiped
 
     def _take_away(self, gone: Iterable[SavedWrite]) -> None:
-        """Of these nothing is left at their paths."""
+        """Nothing is left of these writes at their paths."""
         for one in gone:
             del self._open[one.ordinal]
             if one.may_be_moved:

@@ -1,4 +1,4 @@
 """An application seen from outside: status, events, logs, explanations, its end.
 
-This room decides whether the negotiator or the history answers. It must not know how an application is submitted.
+This room decides whether the negotiator or the history answers. The room must not know how an application is submitted.
 """

@@ -16,9 +16,9 @@ _PAUSE_S = 1.0
 class EventStream:
     """Reads each record once, by its epoch and number.
 
-    Files of earlier epochs are read as they are; those of epochs that a negotiator still writes are left to it, and it
-    is asked instead. It keeps a bounded number of records: what it has forgotten shows as a gap in the numbers, and is
-    there to read after the end.
+    Files of earlier epochs are read as they are. For an epoch that a negotiator still writes, the negotiator is asked
+    instead. It keeps a bounded number of records. Forgotten ones show as a gap in the numbers, and can be read after
+    the end.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class EventStream:
                     yield record
 
     def _from_history(self, before_epoch: int | None) -> Iterator[Record]:
-        """What the files have that was not read yet, of the epochs before one that runs (None: of all)."""
+        """The records of the files that were not read yet, of the epochs before one that runs (None: of all)."""
         for record in self._history.all_events(self._application_id, first=self._epoch, before=before_epoch):
             if isinstance(record, ClusterUnreachable):
                 self._unread = record

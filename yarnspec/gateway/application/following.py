@@ -12,7 +12,7 @@ import msgspec
 from yarnspec.errors import ClusterUnreachable, YarnspecError
 from yarnspec.gateway.application.client import OutputCutOff, OutputPiece
 from yarnspec.gateway.application.handle import Application
-from yarnspec.gateway.application.killed import GivenUp
+from yarnspec.gateway.application.kill_cleanup import GivenUp
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.status.progress import ProgressView
 
@@ -32,7 +32,7 @@ class Followed(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        """What ``submit --wait`` answers: cut output is never a success."""
+        """The exit code of ``submit --wait``: cut output is never a success."""
         code = exit_code(self.last)
         return code if self.whole_output else code or _EXIT_FAILED
 
@@ -111,7 +111,7 @@ def _give_up(application: Application, progress: ProgressView, start_wait_s: flo
 
 
 def exit_code(document: StatusDocument) -> int:
-    """What ``submit --wait`` answers for an application that has ended and whose output came."""
+    """The exit code of ``submit --wait`` for an application that has ended and whose output came."""
     if document.state == "SUCCEEDED":
         return 0
     if document.final is not None and document.final.exit_code == _EXIT_NO_RESOURCES:

@@ -16,7 +16,7 @@ from yarnspec.errors import ClusterUnreachable, NotAllowed, NotFound, UsageError
 from yarnspec.gateway.application import ended_status as ended
 from yarnspec.gateway.application.client import NegotiatorAbsent, NegotiatorClient, NegotiatorUnreachable, OutputPiece
 from yarnspec.gateway.application.eventstream import EventStream
-from yarnspec.gateway.application.killed import GivenUp, clean_up
+from yarnspec.gateway.application.kill_cleanup import GivenUp, clean_up
 from yarnspec.gateway.application.reasons import Explaining
 from yarnspec.gateway.cluster.access import Cluster
 from yarnspec.gateway.cluster.applications import LAST, newest
@@ -34,7 +34,7 @@ from yarnspec.units import parse_duration_ms
 from yarnspec.yarn.rm.reports import ApplicationReport as Report
 from yarnspec.yarn.rm.resource_manager import attempt_of
 from yarnspec.yarn.rm.yarn_command import aggregated_logs, kill_application
-from yarnspec.yarn.skein.staging import staging_directory
+from yarnspec.yarn.skein.staging_directory import staging_directory
 
 _APPLICATION_ID = re.compile(r"application_\d+_\d{4,}")
 _OUR_TYPES = frozenset({"yarnspec", "skein"})
@@ -125,7 +125,7 @@ class Application:
         self._cluster = as_owner
 
     def status(self) -> StatusDocument:
-        """What it is doing, or how it ended."""
+        """The status: what the application is doing, or how it ended."""
         warnings: tuple[str, ...] = ()
         report = self.report()
         if report is not None and report.state == "RUNNING":
@@ -219,7 +219,7 @@ class Application:
         tail_lines: int | None = None,
         follow: bool = False,
     ) -> Iterator[LogPiece]:
-        """What the driver, the negotiator, the executors or Skein's AM wrote, during the run and after the end.
+        """The logs of the driver, the negotiator, the executors or Skein's AM, during the run and after the end.
 
         Args:
             role: whose logs.
@@ -298,7 +298,7 @@ class Application:
     def block_host(self, host: str, duration: str | None = None, *, reason: str, force: bool = False) -> Answer:
         """Give a host no new containers and tasks for ``duration`` (``"10 min"``; None: until it is unblocked).
 
-        What runs there goes on.
+        Running containers and tasks go on.
 
         Raises:
             NotFound: the cluster has no such host.

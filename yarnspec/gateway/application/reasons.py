@@ -75,9 +75,9 @@ class Explaining:
     def _told(
         self, explain: Callable[[Iterator[Record]], Explanation | None], otherwise: Explanation | None
     ) -> Explanation | None:
-        """What the records tell, else what is known otherwise, and whether some records could not be read.
+        """The records' explanation, else the other one, with a line if some records could not be read.
 
-        ClusterUnreachable: nothing is known, and some could not.
+        ClusterUnreachable: nothing is known, and some records could not be read.
         """
         unread: list[ClusterUnreachable] = []
 
@@ -101,7 +101,7 @@ class Explaining:
             return None  # it has just ended, or is another user's: the records are what there is
 
     def _settings(self) -> DetectorSettings:
-        """What the application's detector was told; the defaults for one that left no word of it.
+        """The settings of the application's detector; the defaults if it left none.
 
         Raises:
             UsageError: this version does not know its detector, or has other options for it.
@@ -112,8 +112,8 @@ class Explaining:
             return msgspec.convert(told, DetectorSettings)
         except msgspec.ValidationError as error:
             message = (
-                f"the application's records were made with options for its detector that this yarnspec does not know "
-                f"({error}): explain it with the version that submitted it"
+                f"the application's detector had options that this yarnspec does not know ({error}): "
+                "explain it with the version that submitted it"
             )
             raise UsageError(message) from error
 

@@ -1,4 +1,4 @@
-"""What commands about applications need of the cluster that HADOOP_CONF_DIR names, each part opened when first used."""
+"""The access to the cluster that HADOOP_CONF_DIR names, for commands about applications. Parts open at first use."""
 
 from __future__ import annotations
 

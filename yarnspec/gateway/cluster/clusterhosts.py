@@ -39,7 +39,7 @@ class ClusterHosts:
         self._cluster.close()
 
     def read(self) -> ListedBlocks:
-        """What is blocked for all applications now, and which entries are not believed."""
+        """The blocks for all applications now, and the entries that are not believed."""
         return self._list().read(_now_ms())
 
     def block(self, host: str, duration: str | None = None, *, reason: str) -> ClusterBlock:

@@ -1,4 +1,4 @@
 """The wishes of a user: flags, properties files and environment variables, merged in Spark's order.
 
-This room decides which of several values wins. It must not know what a value means on the cluster.
+This room decides which of several values wins. The room must not know what a value means on the cluster.
 """

@@ -148,7 +148,7 @@ FLAGS: tuple[Flag, ...] = (
         field="exclude_packages",
         shape="list",
         metavar="COORDINATES",
-        help="What to leave out of --packages.",
+        help="Coordinates that are left out of --packages.",
     ),
     Flag(
         names=("--repositories",),

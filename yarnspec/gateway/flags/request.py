@@ -1,4 +1,4 @@
-"""What a user asks for with ``yarnspec submit`` or ``yarnspec.submit(...)``: spark-submit's flags and ours."""
+"""The request of ``yarnspec submit`` or ``yarnspec.submit(...)``: spark-submit's flags and ours."""
 
 from __future__ import annotations
 

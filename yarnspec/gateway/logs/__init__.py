@@ -1,4 +1,5 @@
 """The logs of an application's containers, wherever they are now.
 
-This room decides whether a NodeManager or the aggregated logs are asked. It must not know the application's status.
+This room decides whether a NodeManager or the aggregated logs are asked. The room must not know the application's
+status.
 """

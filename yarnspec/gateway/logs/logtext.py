@@ -27,7 +27,7 @@ _LONGEST_HEADER_BYTES = 64 * 1024
 
 
 class WrappedLog(NamedTuple):
-    """Which log the contents that follow belong to; ``host`` is empty where the text does not say it."""
+    """The log that the following contents belong to. ``host`` is empty if the text does not say it."""
 
     container_id: str
     host: str

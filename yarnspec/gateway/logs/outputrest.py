@@ -20,7 +20,7 @@ _PAUSE_S = 1.0
 
 
 class OnNode(Protocol):
-    """What is needed of the NodeManagers (nodelogs.py)."""
+    """The NodeManagers, as far as they are needed (nodelogs.py)."""
 
     def sizes_bytes(self, address: str, container_id: str, /) -> dict[str, int]:
         """The log files of a container."""

@@ -52,7 +52,7 @@ class LogPiece(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OnNodes(Protocol):
-    """What is needed of the NodeManagers (nodelogs.py)."""
+    """The NodeManagers, as far as they are needed (nodelogs.py)."""
 
     def sizes_bytes(self, address: str, container_id: str, /) -> dict[str, int]:
         """The log files of a container."""
@@ -69,7 +69,7 @@ Aggregated = Callable[[str | None, tuple[str, ...]], Iterator[bytes]]
 
 
 def wanted(role: Role, name: str | None) -> Callable[[str], bool]:
-    """Which files of a container are those of a role; a ``name`` picks one, whatever the role."""
+    """The files of a container that belong to a role. A ``name`` picks one, whatever the role."""
     if name is not None:
         return lambda found: found == name
     if role == "driver":
@@ -92,7 +92,7 @@ class LogReader:
         self._wanted = wanted(role, name)
 
     def read(self, containers: Iterable[LogContainer], tail_lines: int | None = None) -> Iterator[LogPiece]:
-        """What there is now, container by container.
+        """The logs that are there now, container by container.
 
         Raises:
             NotFound: no container has such a log.
@@ -123,7 +123,7 @@ class LogReader:
         tail_lines: int | None = None,
         pause: Callable[[float], None],
     ) -> Iterator[LogPiece]:
-        """What there is, and what comes, until the application ends. Containers may join and go."""
+        """The logs that are there, and new lines until the application ends. Containers may join and go."""
         seen_bytes: dict[tuple[str, str], int] = {}
         over = False
         while True:

@@ -37,7 +37,7 @@ class AmSize(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Shipment(msgspec.Struct, frozen=True, kw_only=True):
-    """What belongs to one application and is not in the plan."""
+    """The values of one application that are not in the plan."""
 
     properties: dict[str, str]
     secret: str | None
@@ -131,7 +131,7 @@ def _executor_files(plan: Plan, directory: Path) -> dict[str, LocalizedFile]:
 
 
 def _network_options(properties: dict[str, str]) -> tuple[str, ...]:
-    """What an executor must know before it can fetch the driver's configuration, by Spark's rule; no secrets."""
+    """The properties that an executor needs before the driver's configuration, by Spark's rule; no secrets."""
     early = ("spark.auth", "spark.rpc", "spark.network", "spark.ssl", "spark.port.")
 
     def needed(key: str) -> bool:

@@ -1,6 +1,6 @@
 """Checks what a submit needs, one thing after the other, and says for each failure what to do.
 
-A check is a function that answers what it found or raises a YarnspecError. It is left out when one that it builds on
+A check is a function that returns its findings or raises a YarnspecError. A check is left out if one that it builds on
 has failed, so that one cause is told once.
 """
 
@@ -46,7 +46,7 @@ State = Literal["ok", "warning", "failed", "skipped"]
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """What one check found. ``advice`` says what to do; ``exit_code`` is what a submit would end with."""
+    """The result of one check. ``advice`` says what to do. ``exit_code``: that of a submit."""
 
     name: str
     state: State
@@ -56,7 +56,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """What a check that did not fail has to say; with ``advice`` it is a warning."""
+    """The findings of a check that did not fail; with ``advice`` they are a warning."""
 
     text: str
     advice: str = ""
@@ -158,7 +158,7 @@ def yarn(patient: Patient) -> Found:
 
 
 def jar(_: Patient) -> Found:
-    """What of ours runs inside YARN's and Spark's JVMs."""
+    """Checks the jar that runs inside YARN's and Spark's JVMs."""
     path = jar_path()
     try:
         with zipfile.ZipFile(path) as archive:
@@ -347,7 +347,7 @@ def make(step: CheckStep, patient: Patient) -> Check:
 
 
 def exit_code(checks: list[Check]) -> int:
-    """That of the first check that failed; 0 when none did."""
+    """The exit code of the first check that failed; 0 if none did."""
     return next((check.exit_code for check in checks if check.state == "failed"), 0)
 
 

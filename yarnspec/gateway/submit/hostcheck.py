@@ -40,7 +40,7 @@ class HostPython(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def program() -> str:
-    """What is run there: imports what the negotiator imports, and compares versions with those here."""
+    """The program that runs there: it imports the negotiator's modules, and compares versions with those here."""
     yarnspec, pyspark = metadata.version("yarnspec"), metadata.version("pyspark")
     return f"""\
 import sys, traceback

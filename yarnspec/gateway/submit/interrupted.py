@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from yarnspec.errors import NotFound, YarnspecError
 from yarnspec.gateway.cluster.access import Cluster
-from yarnspec.yarn.skein.staging import staging_directory
+from yarnspec.yarn.skein.staging_directory import staging_directory
 
 _NOTHING = "nothing was submitted"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -52,7 +53,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Read(msgspec.Struct, frozen=True, kw_only=True):
-    """What a request means, as far as this machine can tell."""
+    """A request as this machine understands it."""
 
     loaded: Loaded
     translation: Translation
@@ -60,7 +61,7 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_request(request: SubmitRequest) -> Read:
-    """What can be told without asking the cluster: options, translation and sizes; UsageError for what is wrong."""
+    """Options, translation and sizes, without asking the cluster. Raises UsageError for wrong values."""
     check_text(request)
     loaded = yarnspec_options.load(Path(request.config_file) if request.config_file else None, request.settings)
     translation = translate(request, loaded.options, asked=loaded.asked)
@@ -105,7 +106,9 @@ def prepare(
         streams=streams,
         max_attempts=granted_attempts(cluster, translation.yarn.max_attempts),
     )
-    everywhere = _localized(translation.files, directory, executors=True)
+    said: list[str] = []
+    localized = {file: _for_yarn(file, directory, said.append) for file in translation.files}
+    everywhere = {file.link: found for file, found in localized.items() if file.executors}
     if plan.spark_jars == SPARK_JARS_LINK and translation.spark_jars is not None:
         everywhere[SPARK_JARS_LINK] = spark_jars_file(translation.spark_jars.location, cluster, dry=request.dry_run)
     # Skein's AM gives the application up by itself at its last attempt: it has to know the same one as we do.
@@ -121,7 +124,7 @@ def prepare(
             directory / HADOOP_CONF_JAR_FILE,
             cluster.conf.master_overrides(attempts) | shuffleservice.master_overrides(translation.properties),
         ),
-        am_files=_localized(translation.files, directory, executors=False),
+        am_files={file.link: found for file, found in localized.items() if not file.executors},
         everywhere_files=everywhere,
         executor_variables=translation.executor_environment,
         am=AmSize(memory_mb=sizes.am_memory_mb, vcores=sizes.am_vcores, label=translation.yarn.am_node_label),
@@ -144,6 +147,7 @@ def prepare(
             *recovery.fewer_restarts(translation.options, read.loaded.asked, plan.max_attempts),
             *shuffleservice.warnings(translation.properties, cluster.conf, cluster.rm.configuration),
             *list_trouble,
+            *said,
             *filter(None, [passed_over(os.environ)]),
         ),
     )
@@ -162,6 +166,7 @@ def _plan(
         program=Program(
             primary=translation.program,
             arguments=tuple(argument.encode("utf-8", "surrogateescape") for argument in request.arguments),
+            python_files=translation.python_files,
         ),
         executors=sizes.executor,
         initial_executors=sizes.initial_executors,
@@ -206,14 +211,10 @@ def granted_attempts(cluster: Cluster, wanted: int) -> int:
         return min(wanted, own_cap)
 
 
-def _localized(files: tuple[ShippedFile, ...], directory: Path, *, executors: bool) -> dict[str, LocalizedFile]:
-    return {file.link: _for_yarn(file, directory) for file in files if file.executors == executors}
-
-
-def _for_yarn(file: ShippedFile, directory: Path) -> LocalizedFile:
+def _for_yarn(file: ShippedFile, directory: Path, say: Callable[[str], None]) -> LocalizedFile:
     source = file.source
     if file.kind == "ARCHIVE" and source.startswith("/"):
-        source = str(as_archive(Path(source), directory))
+        source = str(as_archive(Path(source), directory, say))
     return LocalizedFile(source, kind=file.kind)
 
 
@@ -251,7 +252,7 @@ def _hook(translation: Translation, hosts: tuple[Host, ...], listed: tuple[str, 
 
 
 def dry_run_document(prepared: Prepared, spec: dict[str, object]) -> dict[str, object]:
-    """What ``--dry-run`` prints: Skein's specification, the placement and Spark's configuration, without secrets."""
+    """The output of ``--dry-run``: Skein's specification, the placement and Spark's configuration, without secrets."""
     return {
         "schema": 1,
         "name": prepared.plan.name,

@@ -20,7 +20,7 @@ from yarnspec.gateway.submit.interrupted import SubmissionInterrupted, clear_awa
 from yarnspec.gateway.submit.preparation import Prepared, dry_run_document, prepare, read_request
 from yarnspec.gateway.translation.sparkconf import Translation
 from yarnspec.jvm import jar_path
-from yarnspec.yarn.skein import staging
+from yarnspec.yarn.skein import staging_directory
 from yarnspec.yarn.skein.skein_application import as_document
 from yarnspec.yarn.skein.skein_submission import submit as submit_to_yarn
 
@@ -29,7 +29,7 @@ _SWEEP_S = 30.0
 
 
 class Sweep:
-    """Deletes what ended applications left, beside whatever comes after a submission: nobody waits for that."""
+    """Deletes the leftovers of ended applications after a submission, in the background: nobody waits for it."""
 
     def __init__(self, cluster: Cluster) -> None:
         # The application's connections may be closed any time.
@@ -62,7 +62,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
 def submit(program: str | SubmitRequest, *arguments: str, **flags: Any) -> Application:
     """Submit a PySpark program to the cluster that HADOOP_CONF_DIR names; returns as soon as YARN has accepted it.
 
-    What a user should know of it, as properties that have no effect here, is logged as warnings of ``yarnspec``.
+    Properties without effect here, and the like, are logged as warnings of ``yarnspec``.
 
     Args:
         program: the path of the program, or a whole ``SubmitRequest``.
@@ -160,7 +160,7 @@ def streams(translation: Translation) -> bool:
 
 
 def dry_run(request: SubmitRequest, on_prepared: Callable[[Prepared], None] = lambda _: None) -> dict[str, object]:
-    """What a submit would ship and ask for, as plain values; nothing is submitted."""
+    """The files and containers that a submit would ship and ask for, as plain values. Nothing is submitted."""
     read = read_request(request)
     cluster = _cluster(read.translation)
     with tempfile.TemporaryDirectory(prefix="yarnspec-") as name:
@@ -186,7 +186,7 @@ def sweep(cluster: Cluster) -> list[str]:
 
 
 def _sweep_staging(cluster: Cluster) -> list[str]:
-    return staging.sweep(cluster.files, cluster.rm)
+    return staging_directory.sweep(cluster.files, cluster.rm)
 
 
 def _sweep_history(cluster: Cluster) -> list[str]:

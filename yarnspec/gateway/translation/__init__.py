@@ -1,4 +1,4 @@
 """The translation of a spark-submit line into properties, files, sizes and environments.
 
-This room decides what each flag and property becomes. It must not ask the cluster.
+This room decides what each flag and property becomes. The room must not ask the cluster.
 """

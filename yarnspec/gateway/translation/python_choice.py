@@ -1,4 +1,4 @@
-"""Which Python runs the program and the workers: by ``--environment``, Spark's properties, or the shell's variables."""
+"""The Python of the program and the workers: by ``--environment``, Spark's properties, or the shell's variables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ARCHIVE_ENDINGS = (".tar.gz", ".tgz", ".tar", ".zip")
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``--environment`` names: a Python, and a shell line to run before it where it needs one.
+    """The value of ``--environment``: a Python, and a shell line to run before it if it needs one.
 
     An archive is shipped and unpacked as ``environment`` in each container's directory; its Python is named relative
     to that directory. All others are on every host already.
@@ -122,8 +122,9 @@ def choose(
 def _is_of_this_machine(python: str, workers: str | None) -> bool:
     """Tell whether a driver's Python can only be meant for the machine of the submit.
 
-    A mere name is looked up on the PATH of whoever submits. Where the workers' Python comes with the application (a
-    path in the container), the hosts need not have any other, so that an absolute path is this machine's as well.
+    A mere name is looked up on the PATH of whoever submits. If
+    the workers' Python comes with the application (a path in the container), the hosts need not have any other. Then
+    an absolute path is this machine's as well.
     """
     if "/" not in python:
         return True

@@ -42,7 +42,7 @@ def why_off(given: Mapping[str, str], options: Options, asked: Collection[str]) 
 
 
 def warnings(program: str, properties: Mapping[str, str], options: Options) -> list[str]:
-    """What of the program keeps finished work from being used again; the properties are those that the driver gets."""
+    """Warnings about files of the program that keep work from being used again. ``properties``: the driver's."""
     if not options.recovery.enabled:
         return []
     named = [program, *(name for key in PROGRAM_LISTS for name in properties.get(key, "").split(","))]
@@ -54,21 +54,21 @@ def warnings(program: str, properties: Mapping[str, str], options: Options) -> l
 
 
 def fewer_attempts(wanted: int, asked: Collection[str], granted: int) -> list[str]:
-    """What to say when the cluster grants fewer attempts than are ``asked`` for."""
+    """A warning if the cluster grants fewer attempts than are ``asked`` for."""
     if "am.max_attempts" not in asked or granted >= wanted:
         return []
     return [f"am.max_attempts={wanted}: the cluster grants {granted} (yarn.resourcemanager.am.max-attempts)"]
 
 
 def fewer_restarts(options: Options, asked: Collection[str], attempts: int) -> list[str]:
-    """What to say when a driver is started again less often than is ``asked`` for, as it has so many attempts."""
+    """A warning if a driver is started again less often than is ``asked`` for, because it has so many attempts."""
     wanted = options.recovery.driver_restarts
     restarts = restarts_in_each(attempts, wanted, EPOCH_MAX)
     if not options.recovery.enabled or "recovery.driver_restarts" not in asked or restarts == wanted:
         return []
     return [
-        f"recovery.driver_restarts={wanted}: a driver is started again {restarts} times in each attempt, as {attempts} "
-        f"attempts have numbers for {EPOCH_MAX} lives together; fewer attempts (am.max_attempts) leave room for more"
+        f"recovery.driver_restarts={wanted}: a driver is started again {restarts} times in each attempt, because "
+        f"{attempts} attempts share {EPOCH_MAX} driver epochs. Fewer attempts (am.max_attempts) leave room for more"
     ]
 
 

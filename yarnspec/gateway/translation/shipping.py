@@ -30,7 +30,6 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_+=@~.][A-Za-z0-9_+=@~.-]*")
 _MODULE_NAME = re.compile(r"[^-,:#%*?\[\]{}\\][^,:#%*?\[\]{}\\]*\.py")
 # The program stands in no list.
 _PROGRAM_NAME = re.compile(r"[^-:#?][^:#?]*")
-_IMPORTED_ARCHIVES = (".zip", ".egg", ".jar")
 _IMPORTED_ENDINGS = (".py", ".zip", ".egg", ".whl", ".jar")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
@@ -39,6 +38,7 @@ _RESERVED_BEGINNINGS = (plan.OWN_NAMES, ".skein")
 # Skein's application master looks into its working directory first: a file of this name would hide ours.
 _CLUSTERS_FILE = "yarn-site.xml"
 _OWN_PYTHON = f"{plan.OWN_NAMES}py-"
+_WORKING_DIRECTORY = "{{PWD}}"
 
 
 class ShippedFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +83,7 @@ def resolve(entry: str, flag: str, *, directories: bool = False) -> list[Named]:
     """
     location, _, fragment = entry.partition("#")
     link = unquote(fragment) or None
-    if link is not None and not _SCHEME.match(location) and Path(entry).expanduser().exists():
+    if link is not None and not _SCHEME.match(location) and _exists(entry, entry, flag):
         location, link = entry, None  # a file with '#' in its name
     scheme = location.split(":", 1)[0].lower() if _SCHEME.match(location) else ""
     if scheme in _WEB_SCHEMES:
@@ -98,8 +98,15 @@ def resolve(entry: str, flag: str, *, directories: bool = False) -> list[Named]:
     return [Named("gateway", found, link) for found in _local(path, entry, flag, directories=directories)]
 
 
+def _exists(path: str, entry: str, flag: str) -> bool:
+    try:
+        return Path(path).expanduser().exists()
+    except OSError as error:  # a directory on the way
+        raise UsageError(f"{flag} {entry}: it cannot be read: {error.strerror}") from error
+
+
 def _local(path: str, entry: str, flag: str, *, directories: bool) -> list[str]:
-    found = [path] if Path(path).exists() else sorted(glob.glob(path))  # noqa: PTH207 - absolute patterns too
+    found = [path] if _exists(path, entry, flag) else sorted(glob.glob(path))  # noqa: PTH207 - absolute patterns too
     if not found:
         raise UsageError(f"{flag} {entry}: there is no such file")
     for each in found:
@@ -121,11 +128,15 @@ class Hold:
     def __init__(self) -> None:
         self._by_link: dict[str, ShippedFile] = {}
         self.warnings: list[str] = []
-        self._python_path: list[str] = []
+        self._python: dict[str, str] = {}
 
-    def python_path(self) -> str:
-        """Return what the PYTHONPATH in the containers begins with: the unpacked wheels and directories."""
-        return ":".join(f"{{{{PWD}}}}/{link}" for link in self._python_path)
+    def python_path(self) -> tuple[str, ...]:
+        """Return the containers' PYTHONPATH: modules first, as in Spark, then everything in the order of the list."""
+        return tuple(sorted(dict.fromkeys(self._python.values()), key=_WORKING_DIRECTORY.__ne__))
+
+    def python_files(self) -> tuple[str, ...]:
+        """Return the Python files that are not unpacked: their links, or their paths on the hosts."""
+        return tuple(name for name in self._python if not name.startswith(_OWN_PYTHON))
 
     def files(self) -> tuple[ShippedFile, ...]:
         """Return everything that was loaded so far."""
@@ -144,44 +155,41 @@ class Hold:
         return tuple(dict.fromkeys(names))
 
     def python_list(self, entries: tuple[str, ...], flag: str) -> tuple[str, ...]:
-        """Load Python files; return the names of those that the driver serves for spark-submit there.
-
-        Python imports neither compiled modules nor directories of data from an archive. What is meant to be a directory
-        is unpacked in every container and found there by the PYTHONPATH.
-        """
-        names: list[str] = []
-        behind = ""
+        """Load Python files for every container, and note the PYTHONPATH; return those that only Spark can fetch."""
+        left: list[str] = []
         for entry in entries:
             for named in resolve(entry, flag, directories=True):
-                if named.place == "gateway" and (named.is_wheel() or Path(named.location).is_dir()):
-                    self._unpacked(named, flag)
-                    behind = behind or entry
-                    continue
-                name = named.file_name()
-                if named.place == "cluster" and not PurePosixPath(name).suffix:
-                    raise UsageError(
-                        f"{flag} {entry}: Python imports nothing from a directory of the cluster's file system; copy "
-                        "it to this machine, or name an archive"
-                    )
-                if behind and name.lower().endswith(_IMPORTED_ARCHIVES):
-                    self.warnings.append(
-                        f"{flag} {entry}: a module that is in {behind} too is taken from here, though it comes later: "
-                        "archives come before wheels and directories"
-                    )
-                if not name.lower().endswith(_IMPORTED_ENDINGS):
-                    self.warnings.append(
-                        f"{flag} {entry}: Python imports nothing from it; name files that end in "
-                        f"{', '.join(_IMPORTED_ENDINGS)}, or directories of this machine"
-                    )
-                names.append(self._submit_argument(named, flag, _MODULE_NAME if name.endswith(".py") else _PLAIN_NAME))
-        return tuple(dict.fromkeys(names))
+                self._check_python(named, entry, flag)
+                if named.place == "web":
+                    left.append(named.location)
+                elif named.place == "host":
+                    path = urlsplit(named.location).path
+                    self._python[path] = str(PurePosixPath(path).parent) if path.endswith(".py") else path
+                elif named.place == "gateway" and (named.is_wheel() or Path(named.location).is_dir()):
+                    # Python imports neither compiled modules nor directories of data from an archive. The link has
+                    # more than the name: two directories of one name, as 'src', are no clash.
+                    link = f"{_OWN_PYTHON}{_made_plain(named.file_name(), named.location)}"
+                    self.load(named, flag, "ARCHIVE", executors=True, link=link)
+                    self._python[link] = f"{_WORKING_DIRECTORY}/{link}"
+                else:
+                    module = named.file_name().endswith(".py")
+                    link = self._plainly(named, flag, _MODULE_NAME if module else _PLAIN_NAME, executors=True)
+                    self._python[link] = _WORKING_DIRECTORY if module else f"{_WORKING_DIRECTORY}/{link}"
+        return tuple(dict.fromkeys(left))
 
-    def _unpacked(self, named: Named, flag: str) -> None:
-        # Two directories of one name, as 'src', are no clash.
-        link = f"{_OWN_PYTHON}{_made_plain(named.file_name(), named.location)}"
-        self.load(named, flag, "ARCHIVE", executors=True, link=link)
-        if link not in self._python_path:
-            self._python_path.append(link)
+    def _check_python(self, named: Named, entry: str, flag: str) -> None:
+        name = named.file_name()
+        if named.place == "cluster" and not PurePosixPath(name).suffix:
+            raise UsageError(
+                f"{flag} {entry}: Python imports nothing from a directory of the cluster's file system; copy it to "
+                "this machine, or name an archive"
+            )
+        directory = named.place == "host" or (named.place == "gateway" and Path(named.location).is_dir())
+        if not directory and not name.lower().endswith(_IMPORTED_ENDINGS):
+            self.warnings.append(
+                f"{flag} {entry}: Python imports nothing from it; name files that end in "
+                f"{', '.join(_IMPORTED_ENDINGS)}, or directories of this machine"
+            )
 
     def container_list(self, entries: tuple[str, ...], flag: str, kind: Kind) -> tuple[str, ...]:
         """Load files or archives for every container; return those that only Spark can fetch, for spark-submit."""
@@ -223,13 +231,14 @@ class Hold:
         return name
 
     def _submit_argument(self, named: Named, flag: str, kept: re.Pattern[str] = _PLAIN_NAME) -> str:
-        if named.place in ("web", "host"):
-            return named.location
-        # A link is for the containers' directories; what the driver serves keeps its own name, as in spark-submit.
+        return named.location if named.place in ("web", "host") else self._plainly(named, flag, kept)
+
+    def _plainly(self, named: Named, flag: str, kept: re.Pattern[str], *, executors: bool = False) -> str:
+        # A link asked for is for --files and --archives; other files keep their own names, as in spark-submit.
         named = msgspec.structs.replace(named, link=None)
         name = named.file_name()
         link = None if kept.fullmatch(name) else _made_plain(name, named.location)
-        return self.load(named, flag, executors=False, link=link)
+        return self.load(named, flag, executors=executors, link=link)
 
 
 def _made_plain(name: str, location: str) -> str:

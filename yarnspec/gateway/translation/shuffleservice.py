@@ -41,7 +41,7 @@ def authenticates(given: Mapping[str, str], conf: HadoopConf) -> bool:
 
 
 def properties(given: Mapping[str, str], conf: HadoopConf) -> dict[str, str]:
-    """What driver and executors are told and the cluster's configuration says: where the service is, and its wishes."""
+    """The properties for driver and executors: where the service is, and whether it wants a secret."""
     if not wanted(given):
         return {}
     port = given.get(_PORT) or conf.get(_PORT)
@@ -50,7 +50,7 @@ def properties(given: Mapping[str, str], conf: HadoopConf) -> dict[str, str]:
 
 
 def warnings(given: Mapping[str, str], conf: HadoopConf, resource_managers: Callable[[str], str | None]) -> list[str]:
-    """What a user should know before the submit; ``resource_managers`` gives what its configuration says of a key."""
+    """The warnings before the submit. ``resource_managers`` gives the value of a key in its configuration."""
     if not wanted(given):
         return []
     told = []
@@ -65,7 +65,7 @@ def warnings(given: Mapping[str, str], conf: HadoopConf, resource_managers: Call
 
 
 def master_overrides(given: Mapping[str, str]) -> dict[str, str]:
-    """What makes Skein's AM tell each container's host of it."""
+    """The settings by which Skein's AM tells each container's host of the service."""
     if not wanted(given):
         return {}
     return {

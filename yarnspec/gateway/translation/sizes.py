@@ -37,10 +37,10 @@ _FLAGS = {
 
 
 class Sizes(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked of YARN.
+    """The sizes that are asked of YARN.
 
-    ``properties`` are the Spark properties that belong to these sizes: a program that sets them itself, after its
-    containers' sizes were fixed, would only confuse Spark's book-keeping.
+    ``properties``: the Spark properties that belong to these sizes. A program that sets them itself, after the sizes of
+    its containers were fixed, would only confuse Spark's book-keeping.
     """
 
     executor: ExecutorSize

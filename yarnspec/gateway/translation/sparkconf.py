@@ -78,7 +78,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class YarnSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What YARN is told about the application beside its containers' sizes."""
+    """The settings for YARN beside the containers' sizes."""
 
     name: str
     queue: str = "default"
@@ -98,12 +98,12 @@ class YarnSettings(msgspec.Struct, frozen=True, kw_only=True):
 class Translation(msgspec.Struct, frozen=True, kw_only=True):
     """A submit, translated.
 
-    ``properties`` go to the driver in a file that only its user can read; they may hold secrets, nothing else here
-    does (but for what the user puts into an environment or into a JVM's options). The lists of files among them and
-    ``program`` are for stock spark-submit in the AM container, and name files by their links there. ``options`` are
-    yarnspec's options with those of Spark's properties that mean the same in effect. ``recovery_off`` says why
-    finished work is not kept although that was wanted. ``report`` is what ``--verbose`` says: each property with its
-    origin, secrets replaced.
+    ``properties`` go to the driver in a file that only its user can read. They may hold secrets. Nothing else here
+    does, except values that the user puts into an environment or into a JVM's options. The lists of files among them
+    and ``program`` are for stock spark-submit in the AM container, and name files by their links there. ``options`` are
+    yarnspec's options with those of Spark's properties that mean the same in effect. ``recovery_off`` says why finished
+    work is not kept although that was wanted. ``report`` is what ``--verbose`` says: each property with its origin,
+    secrets replaced.
     """
 
     properties: dict[str, str]
@@ -115,6 +115,7 @@ class Translation(msgspec.Struct, frozen=True, kw_only=True):
     wait: bool
     exclude_hosts: tuple[str, ...]
     program: str
+    python_files: tuple[str, ...]
     files: tuple[ShippedFile, ...]
     spark_jars: SparkJars | None
     python: PythonChoice
@@ -171,7 +172,9 @@ def translate(
             entries = [*library_path, variables.get("LD_LIBRARY_PATH", "$LD_LIBRARY_PATH")]
             variables["LD_LIBRARY_PATH"] = ":".join(entries)
         if hold.python_path():
-            variables["PYTHONPATH"] = f"{hold.python_path()}:{variables.get('PYTHONPATH', '$PYTHONPATH')}"
+            # The user's own first, as in Spark; what a container has by itself comes last.
+            own = [variables["PYTHONPATH"]] if "PYTHONPATH" in variables else []
+            variables["PYTHONPATH"] = ":".join([*own, *hold.python_path(), *([] if own else ["$PYTHONPATH"])])
     jars = spark_jars(request.spark_jars, given, warnings)
     translated = apply_to_options(given, options, asked)
     recovery_off = recovery.why_off(given, translated, asked)
@@ -200,6 +203,7 @@ def translate(
         wait=_wait(request, given, options),
         exclude_hosts=_exclude_hosts(request, given),
         program=program,
+        python_files=hold.python_files(),
         files=hold.files(),
         spark_jars=jars,
         python=python,
@@ -234,8 +238,8 @@ def is_owned(key: str, given: Mapping[str, str]) -> bool:
 def apply_to_options(given: Mapping[str, str], options: Options, asked: Collection[str] = ()) -> Options:
     """Fold the Spark properties that mean the same as one of yarnspec's options into these; Spark's name wins.
 
-    Who wants one attempt has a program that must not run twice: its driver is not started again either, unless that is
-    ``asked`` for, which has the options that somebody set.
+    A program with one attempt must not run twice. So its driver is not started again either, unless
+    ``asked``, the options that somebody set, has ``recovery.driver_restarts``.
     """
     am, submit, executor = options.am, options.submit, options.executor
     again = options.recovery

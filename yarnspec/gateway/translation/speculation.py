@@ -1,4 +1,4 @@
-"""What Spark is told so that yarnspec can find and copy slow tasks, and what becomes of Spark's own speculation."""
+"""Spark's settings that let yarnspec find and copy slow tasks, and the fate of Spark's own speculation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of every ``spark.yarn.*`` property: the translation follows this table, the docs are made from it."""
+"""Every ``spark.yarn.*`` property and its treatment: the translation and the docs follow this table."""
 
 from __future__ import annotations
 

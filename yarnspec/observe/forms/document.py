@@ -11,6 +11,8 @@ from typing import Literal
 
 import msgspec
 
+from yarnspec.core.messages.figures import set_twins
+
 ENDED_STATES = frozenset({"SUCCEEDED", "FAILED", "KILLED"})
 
 Phase = Literal["", "starting", "waiting", "executing", "finishing", "ended"]
@@ -58,9 +60,9 @@ class BlockedHost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StageMetrics(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The metrics of seeds 000 and 001 for one stage attempt, under their names (docs/internals/speculation.md).
+    """The metrics of one stage attempt (docs/internals/speculation.md).
 
-    Two that mean the same have two names: seed 000's, in Spark's words and in the seed's.
+    The names are those of the speculative execution proposal (FLINK-10644). Two of them are there in Spark's words too.
     """
 
     num_slow_tasks: int = 0
@@ -75,6 +77,13 @@ class StageMetrics(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     speculative_execution_fastest_finished_count_metrics: int = 0
     num_slow_execution_vertices: int = 0
     num_effective_speculative_executions: int = 0
+
+    def __post_init__(self) -> None:
+        set_twins(
+            self,
+            num_slow_execution_vertices="num_slow_tasks",
+            num_effective_speculative_executions="num_effective_copies",
+        )
 
 
 class StageStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,7 +119,7 @@ class TaskCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CopyTotals(msgspec.Struct, frozen=True, kw_only=True):
-    """What copies did for the application, in counts of copies and in milliseconds of task time.
+    """The ledger of copies, in counts of copies and in milliseconds of task time.
 
     ``gained_ms``: how much earlier tasks ended than they would have without their copies, as estimated when each copy
     won; None: not known. ``spent_ms``: time that copies ran; ``wasted_ms``: the part of it of copies that did not win.
@@ -178,12 +187,12 @@ class LiveAdoption(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecoveryStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """What is kept of finished work for a next driver, and what of earlier ones this driver goes on with.
+    """The finished work that is kept for a next driver, and the work of earlier ones that this driver goes on with.
 
-    ``why_not`` is why nothing of earlier epochs is used, and what has ended the recording, or was last told to be
-    impossible. ``done_again``: what the program does that no next driver can go on with, told as it begins: cached
+    ``why_not``: the reason why nothing of earlier epochs is used, or that ended the recording, or the newest limit that
+    was told. ``done_again``: the parts of the program that no next driver can go on with, told as they begin: cached
     data, streams, stages that write by themselves.
-    ``carried_over``: what this attempt knows of hosts and copies from earlier ones, or why it does not.
+    ``carried_over``: what this attempt knows of hosts and copies from earlier ones, or why it knows nothing.
     ``saved_outputs`` were recorded by earlier epochs, ``restored_outputs`` of them are used again,
     ``not_restored`` says of the others how many, and why.
     ``durable_outputs`` of this epoch are in the journal, on disk; one that was computed again counts again.

@@ -15,14 +15,14 @@ and goes on with the fields of the class that ``type`` names (``yarnspec/core/me
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import msgspec
 
 from yarnspec.core.messages import recoveryevents as _recoveryevents  # noqa: F401 - its events are to be known as well
 from yarnspec.core.messages.commands import Command
-from yarnspec.core.messages.events import Event
+from yarnspec.core.messages.events import Event, type_name
 
 SCHEMA = 1
 _ENVELOPE = ("schema", "seq", "time_ms", "epoch", "kind", "type")
@@ -85,7 +85,7 @@ def record_of(message: Event | Command, *, seq: int, time_ms: int, epoch: int) -
         time_ms=time_ms,
         epoch=epoch,
         kind="command" if isinstance(message, Command) else "event",
-        type=type(message).__name__,
+        type=type_name(type(message)),
         reason=fields.pop("reason", ""),
         fields=fields,
     )
@@ -136,17 +136,12 @@ def decode_lines(data: bytes) -> Iterator[Record]:
             raise
 
 
-def encode_lines(records: Iterable[Record]) -> bytes:
-    """The bytes of a file with these records."""
-    return b"".join(encode(record) for record in records)
-
-
 def _classes() -> dict[tuple[str, str], type[Event] | type[Command]]:
     found: dict[tuple[str, str], type[Event] | type[Command]] = {}
     for event in Event.__subclasses__():
-        found["event", event.__name__] = event
+        found["event", type_name(event)] = event
     for command in Command.__subclasses__():
-        found["command", command.__name__] = command
+        found["command", type_name(command)] = command
     return found
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from yarnspec.core.copies.speculationview import Explanation
 from yarnspec.core.detectors import SlownessExplanation as Judged
+from yarnspec.core.detectors.protocol import seconds
 from yarnspec.core.detectors.registry import DetectorSettings
 from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.commands import Command, Verdict
@@ -22,7 +23,6 @@ from yarnspec.observe.hindsight.replay import Replay
 _SUCCESS = frozenset({"SUCCESS", "SUCCEEDED", "FINISHED"})
 _SAME_MS = 1_000
 """The next attempt learns of a block from the events first, which tell its end less exactly."""
-_LINES = 50
 _AGAIN = "judged again by time alone, without inputs"
 _ABOUT_TASKS = frozenset({"StageStarted", "StageFinished", "TaskFinished"})
 
@@ -161,8 +161,6 @@ class _TaskStory:
             f"at {(time_ms - self._began_ms()) / 1000:.1f} s: {text}"
             for time_ms, text in sorted(self._lines, key=_time)
         ]
-        if len(lines) > _LINES:
-            lines = [*lines[: _LINES // 2], f"({len(lines) - _LINES} more)", *lines[-_LINES // 2 :]]
         if judged is not None:
             lines.append(f"{_AGAIN}, as of just before it ended: {judged.text}")
         return Explanation(
@@ -270,14 +268,14 @@ class _HostStory:
                     self._blocks += not (message.level in self._blocked or self._went_on(message))
                     self._blocked[message.level] = message.until_ms
                 what = f"executor {message.executor_id}" if isinstance(message, commands.BlockExecutor) else "blocked"
-                self._note(time_ms, f"{what} ({message.level}, {message.cause}) by {message.by}: {message.reason}")
+                self._note(time_ms, f"{what} ({_reach(message)}, {message.cause}) by {message.by}: {message.reason}")
             case commands.UnblockHost():
                 self._blocked.pop(message.level, None)
                 self._before.pop(message.level, None)
                 self._note(time_ms, f"unblocked ({message.level}): {message.reason}")
             case commands.RefuseBlock():
                 self._note(time_ms, f"not {message.kind}ed: {message.reason}")
-            case commands.SpareHost():
+            case commands.SlowHostNotBlocked():
                 self._spared = message.reason
                 self._note(time_ms, f"slow, but not blocked: {message.reason}")
 
@@ -297,11 +295,6 @@ class _HostStory:
             return None
         speeds = self._replay.host_speeds()
         done = ", ".join(f"{count} {state.lower()}" for state, count in sorted(self._ended.items())) or "none"
-        lines = self._lines if len(self._lines) <= _LINES else [
-            *self._lines[: _LINES // 2],
-            f"({len(self._lines) - _LINES} more)",
-            *self._lines[-_LINES // 2 :],
-        ]  # fmt: skip
         return Explanation(
             subject=f"host {self._host}",
             verdict=self._verdict(),
@@ -310,7 +303,7 @@ class _HostStory:
                 "slow_tasks": float(len(self._slow)),
                 "ended_attempts": float(self._ended.total()),
             },
-            lines=(*lines, f"attempts that ended there: {done}", f"{_AGAIN}: {speeds.explain(self._host)}"),
+            lines=(*self._lines, f"attempts that ended there: {done}", f"{_AGAIN}: {speeds.explain(self._host)}"),
         )
 
     def _verdict(self) -> str:
@@ -331,6 +324,12 @@ def _message(record: Record) -> Event | Command | None:
         return None
 
 
+def _reach(block: commands.BlockHost | commands.BlockExecutor) -> str:
+    """Return the level of a block, and the stage or the task that it is for; ``alike`` looks for the task."""
+    named = ".".join(str(part) for part in (block.stage, block.index) if part is not None)
+    return f"{block.level} {named}" if named else block.level
+
+
 def _who(task: TaskFinished) -> str:
     kind = "copy" if task.speculative else "attempt"
     return f"{kind} {task.attempt} on {task.host} (executor {task.executor_id})"
@@ -338,4 +337,4 @@ def _who(task: TaskFinished) -> str:
 
 def _how(task: TaskFinished) -> str:
     why = f", {task.failure.splitlines()[0][:200]}" if task.failure.strip() else ""
-    return f"{task.state.lower()} after {(task.finish_ms - task.launch_ms) / 1000:.1f} s{why}"
+    return f"{task.state.lower()} after {seconds(task.finish_ms - task.launch_ms)}{why}"

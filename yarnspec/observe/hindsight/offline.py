@@ -1,4 +1,4 @@
-"""What would have been found in a job that is over: its observations, shown to the detectors as if it ran now.
+"""Finds slow tasks and hosts in a job that is over: shows its observations to the detectors as if it ran now.
 
 Copies and blocks change what follows; here nothing does. So each task and each host is told of once, when it would have
 been found slow for the first time.
@@ -42,7 +42,7 @@ class SlowHost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found, in the order in which it was; ``began_ms``: when the first thing was heard of."""
+    """The findings in their order. ``began_ms``: the time of the first observation."""
 
     began_ms: int
     attempts: int
@@ -95,7 +95,7 @@ class _SlowTasks:
         return len(self.found) > known
 
     def put_off(self, stage: StageTasks, index: Column) -> Column:
-        """What is known comes last, after those that Spark itself has copied."""
+        """Known tasks come last, after those that Spark itself has copied."""
         return 2 * np.isin(index, list(self._known[stage.key]))
 
 

@@ -65,7 +65,7 @@ class Replay:
             column.append(value)
 
     def explain_task(self, stage: int, stage_attempt: int, index: int, at_ms: int) -> SlownessExplanation | None:
-        """What the detector says of a task as of a moment; None when its stage did not run then."""
+        """The detector's verdict on a task at a moment, or None if its stage did not run then."""
         speeds, table = HostSpeeds(self._settings), TaskTable()
         for rows in self._batches(until_ms=at_ms):
             speeds.observe(table, table.observe(rows), at_ms)
@@ -76,7 +76,7 @@ class Replay:
         return detector_of(self._settings, speeds).explain(found, index, at_ms)
 
     def host_speeds(self) -> HostSpeeds:
-        """What can be learnt of the hosts from all tasks."""
+        """The hosts' speed, learnt from all tasks."""
         speeds, table = HostSpeeds(self._settings), TaskTable()
         for rows in self._batches():
             speeds.observe(table, table.observe(rows), int(rows.time_ms[-1]))

@@ -1,4 +1,4 @@
-"""What goes over the negotiator's REST, for the server in the AM and the client on the gateway.
+"""The messages of the negotiator's REST, for the server in the AM and the client on the gateway.
 
 ====== ============== ===================================================================================
 GET    /status        the status document
@@ -68,7 +68,7 @@ class UnblockBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a request; ``changed`` is false when things stood as asked for, or better, before.
+    """The outcome of a request. ``changed`` is false if things stood as asked for, or better, before.
 
     ``still_blocked``: a host that was unblocked for the application is still blocked by the cluster's list.
     """

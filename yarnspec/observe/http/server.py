@@ -1,7 +1,7 @@
 """The negotiator's REST inside the application master; ``rest.py`` says what it offers.
 
-It runs in a thread of its own. What it serves comes from ``Requests``, which the shell implements; those methods are
-called from worker threads, may take short waits of their own (a block waits for its decision), and must not run for
+The server runs in a thread of its own. Its answers come from ``Requests``, which the shell implements. Those methods
+are called from worker threads, may take short waits of their own (a block waits for its decision), and must not run for
 longer than a few seconds. Long polls wait here and not there, so a slow reader holds no thread.
 """
 
@@ -43,7 +43,7 @@ _Body = TypeVar("_Body")
 
 
 class Requests(Protocol):
-    """What the negotiator answers; every method is called from a worker thread."""
+    """The negotiator's answers. Every method is called from a worker thread."""
 
     def status(self) -> StatusDocument:
         """The status now."""
@@ -67,7 +67,7 @@ class Requests(Protocol):
         """The task attempts that run now."""
 
     def explain_task(self, stage: int, index: int, /) -> Explanation | None:
-        """Why a task of the newest attempt of a stage was, or was not, acted on; None: no such task is known."""
+        """Why a task of the newest attempt of a stage was, or was not, acted on; None if no such task is known."""
 
     def explain_host(self, host: str, /) -> Explanation | None:
         """The same for a host."""
@@ -249,7 +249,7 @@ _Read = TypeVar("_Read")
 async def _first_with(
     read: Callable[[], Awaitable[_Read]], enough: Callable[[_Read], bool], wait_s: float, stopping: Callable[[], bool]
 ) -> _Read:
-    """What ``read`` gives as soon as there is something in it, or when the time is over."""
+    """The result of ``read`` as soon as there is something in it, or when the time is over."""
     until = time.monotonic() + wait_s
     while True:
         found = await read()

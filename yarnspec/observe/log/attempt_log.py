@@ -13,7 +13,7 @@ from yarnspec.observe.log.eventlog import EventChunk, EventLog, LineWriter
 
 
 class EventLogs:
-    """What is logged goes to the log of the newest epoch; who reads gets one epoch after the other, whole.
+    """Records go to the log of the newest epoch. A reader gets one epoch after the other, whole.
 
     ``open_writer`` opens the history file of an epoch (``EventLog``). Of the logs before the newest only the last is
     kept in memory.
@@ -24,7 +24,7 @@ class EventLogs:
         self._logs: tuple[EventLog, ...] = (self._log(epoch),)
 
     def begin_epoch(self, epoch: int) -> None:
-        """What is logged from now on is of this epoch; the last one's file is closed meanwhile."""
+        """Begin an epoch: later records are of this epoch. The last one's file is closed meanwhile."""
         self._logs[-1].begin_close()
         self._logs = (self._logs[-1], self._log(epoch))
 

@@ -2,11 +2,11 @@
 
 ``append`` never blocks and never raises: it encodes the record, keeps it, and leaves it to a thread that writes to the
 history file in batches and syncs each. After a write that fails it goes on in a further file, with the records that
-are not known to be written. When that does not succeed for a while either, the writing ends for good, since a history
-with a hole would be worse than one that stops; ``warning`` says so meanwhile and then. The application goes on.
+are not known to be written. If that does not succeed for a while either, the writing ends for good: a history with a
+hole would be worse than one that stops. ``warning`` says so meanwhile and then. The application goes on.
 
 Memory is bounded by bytes. Task ends are by far the most frequent records, so they have a bound of their own and never
-push a decision out. What was pushed out is still in the history file.
+push a decision out. Records that were pushed out are still in the history file.
 """
 
 from __future__ import annotations
@@ -118,11 +118,6 @@ class EventLog:
             f"the event history is not written at the moment, and tried again: {error}" if error else ""
         )
 
-    @property
-    def last_seq(self) -> int:
-        """The number of the newest record; 0 before the first."""
-        return self._seq
-
     def append(self, message: Event | Command, time_ms: int) -> Record:
         """Log an event or a command; returns its record, for those who fold it."""
         with self._changed:
@@ -203,7 +198,7 @@ class EventLog:
                     self._changed.wait_for(lambda: self._problem, self._pause_s)
 
     def _next_batch(self) -> bytes:
-        """What waits to be written, as soon as there is something; empty when nothing will come any more."""
+        """The bytes that wait to be written, as soon as there are any; empty if nothing will come any more."""
         with self._changed:
             self._changed.wait_for(lambda: self._unwritten or self._closing or self._problem)
             batch = b"".join(self._unwritten)

@@ -1,4 +1,4 @@
-"""What stays of applications after their end, in a directory of the cluster's file system.
+"""The files of applications that stay after their end, in a directory of the cluster's file system.
 
 ::
 
@@ -62,10 +62,10 @@ class HistoryEntry(Protocol):
 
 
 class HistoryFiles(Protocol):
-    """What the history needs of a file system; a missing file is FileNotFoundError."""
+    """A file system as the history needs it. A missing file is FileNotFoundError."""
 
     def list(self, path: str) -> Sequence[HistoryEntry]:
-        """What is in a directory."""
+        """The names in a directory."""
 
     def read(self, path: str, *, offset: int = 0, size_bytes: int | None = None) -> bytes:
         """Bytes of a file."""
@@ -93,7 +93,7 @@ class HistoryFiles(Protocol):
 
 
 class ApplicationRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of an application from its start; ``options`` are yarnspec's, as it runs with them."""
+    """The facts about an application from its start. ``options``: yarnspec's, as it runs with them."""
 
     schema: int = 1
     application_id: str

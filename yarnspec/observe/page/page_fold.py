@@ -317,7 +317,7 @@ class PageFold:
                                                   reason=command.reason, not_hosts=command.not_hosts))  # fmt: skip
             case commands.WithdrawCopy():
                 self._not_started(command.stage, command.stage_attempt, command.index, command.reason)
-            case commands.SpareHost(host=host, reason=reason) | commands.RefuseBlock(host=host, reason=reason):
+            case commands.SlowHostNotBlocked(host=host, reason=reason) | commands.RefuseBlock(host=host, reason=reason):
                 self.spared[host] = reason
             case commands.BeginEpoch(epoch=epoch):
                 self._now = {}

@@ -1,4 +1,4 @@
-"""Which blocks hold, counted from commands: of hosts and executors, at every level."""
+"""The blocks that hold, counted from commands: of hosts and executors, at every level."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What became of slow tasks and their copies, counted from records.
+"""Slow tasks and their copies, counted from records.
 
-It is what is known of an application that nobody can be asked about any more and that left no last status. What only
-the core can tell, such as how much time the copies gained, is as the last summary among the records has it.
+These counts serve for an application that left no last status and whose negotiator is gone. Numbers that only the core
+knows, such as the time that copies gained, come from the last summary among the records.
 """
 
 from __future__ import annotations
@@ -106,9 +106,7 @@ class CopyCounts:
             wasted_ms=counts.wasted_ms,
             metrics=StageMetrics(
                 num_slow_tasks=slow,
-                num_slow_execution_vertices=slow,
                 num_effective_copies=counts.won,
-                num_effective_speculative_executions=counts.won,
                 finished_execution_count_metrics=stage.finished,
                 speculative_execution_count_metrics=max(0, counts.asked),
                 speculative_threshold_of_time=counts.threshold_ms,

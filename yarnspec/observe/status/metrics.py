@@ -1,7 +1,7 @@
 """An application in Prometheus' text form: the same numbers as in its status document.
 
-Names begin with ``yarnspec_``. What the seeds name keeps its name behind ``yarnspec_stage_``; each such metric has the
-labels ``stage`` and ``stage_attempt``. docs/internals/speculation.md lists them,
+Names begin with ``yarnspec_``. The metrics of the speculative execution proposal (FLINK-10644) have their names there
+behind ``yarnspec_stage_``, and the labels ``stage`` and ``stage_attempt``. docs/internals/speculation.md lists them,
 docs/internals/recovery.md those of recovery.
 """
 

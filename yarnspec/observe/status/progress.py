@@ -1,4 +1,4 @@
-"""What ``submit --wait`` shows on stderr while an application runs, from one status document after the other.
+"""The progress that ``submit --wait`` shows on stderr, from one status document after the other.
 
 On a terminal: a few lines that are drawn again with each change. Elsewhere: one line for each change that matters.
 The program's own output goes to stdout between the two, through ``write``, so that it never lands inside the picture.
@@ -193,7 +193,7 @@ class Picture:
 
 
 def changes(before: StatusDocument | None, now: StatusDocument) -> Iterator[str]:
-    """What is worth a line when one status follows another."""
+    """The lines that are worth telling when one status follows another."""
     was = before or StatusDocument(application_id=now.application_id, state="")
     if state_in_words(was) != state_in_words(now):
         yield f"{now.application_id}: {state_in_words(now)}"
@@ -268,7 +268,7 @@ def _copies(document: StatusDocument) -> str:
 
 
 def _kept(document: StatusDocument) -> str:
-    """What of earlier attempts' work is used again, in words; empty when nothing was saved."""
+    """The work of earlier attempts that is used again, in words; empty if nothing was saved."""
     recovery = document.recovery
     if recovery is None or not recovery.saved_outputs:
         return ""
@@ -289,7 +289,7 @@ def _needs(was: StatusDocument, now: StatusDocument) -> Iterator[str]:
 
 
 def short_reason(reason: str) -> str:
-    """What YARN says first of why a container does not come; ``yarnspec status`` has the rest."""
+    """The first sentence of YARN's reason why a container does not come. ``yarnspec status`` has the rest."""
     first = visible(reason).partition(" Details :")[0]
     return first if len(first) <= _SHOWN_REASON else f"{first[: _SHOWN_REASON - 1]}…"
 

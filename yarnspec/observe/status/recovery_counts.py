@@ -1,4 +1,4 @@
-"""What is kept of finished work, and what of earlier epochs is used again or not and why, counted from records."""
+"""Finished work that is kept, and work of earlier epochs that is used again or not and why, counted from records."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Kept:
             self._apply_event(message)
 
     def status(self) -> RecoveryStatus | None:
-        """What is known; None where recovery was never spoken of."""
+        """The counts, or None if no record spoke of recovery."""
         if not self._seen:
             return None
         return RecoveryStatus(
@@ -86,7 +86,7 @@ class Kept:
         match command:
             case commands.RecordProgram():
                 self._seen = self._recording = True
-            case commands.AdmitLimit():
+            case commands.ReportRecoveryLimit():
                 self._seen = True
                 self._admitted(command)
             case commands.CarryOver(reason=reason):
@@ -123,7 +123,7 @@ class Kept:
                 every[why] += self._saved[shuffle]
         return dict(every)
 
-    def _admitted(self, limit: commands.AdmitLimit) -> None:
+    def _admitted(self, limit: commands.ReportRecoveryLimit) -> None:
         if limit.about == "past":
             self._why_unused = limit.reason
             self._recording = self._recording and limit.recording

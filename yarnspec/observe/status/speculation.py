@@ -1,4 +1,4 @@
-"""What the core knows of slow tasks, copies and blocks, joined to the status document of the same moment."""
+"""Joins the core's knowledge of slow tasks, copies and blocks to the status document of the same moment."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def with_speculation(stage: StageStatus, known: StageSpeculation | None) -> Stag
     if state == "RUNNING" and known.state != "RUNNING":
         # The row that says so was lost, and the core has seen to it.
         state = "SUCCEEDED" if known.state == "SUCCESS" else "FAILED"
-    # "At the moment", says the seed.
+    # The metric counts the tasks that are slow at the moment: none after the end.
     running = state == "RUNNING"
     slow_tasks = known.slow_tasks if running else 0
     return msgspec.structs.replace(
@@ -61,9 +61,7 @@ def with_speculation(stage: StageStatus, known: StageSpeculation | None) -> Stag
         wasted_ms=known.wasted_ms,
         metrics=StageMetrics(
             num_slow_tasks=slow_tasks,
-            num_slow_execution_vertices=slow_tasks,
             num_effective_copies=known.effective_copies,
-            num_effective_speculative_executions=known.effective_copies,
             min_finished_for_speculation_threshold_metrics=known.min_finished_for_speculation,
             finished_execution_count_metrics=known.finished_executions,
             speculative_execution_count_metrics=known.speculative_executions,

@@ -30,7 +30,7 @@ _WARNINGS = 100
 
 
 class About(msgspec.Struct, frozen=True, kw_only=True):
-    """What the records do not say and the caller knows about an application."""
+    """Facts about an application that the caller knows and the records do not say."""
 
     name: str = ""
     user: str = ""
@@ -216,9 +216,9 @@ class StatusFold:
                 self._warn(
                     f"not {command.kind}ed: {command.host}: {command.reason}", about=f"{command.kind} {command.host}"
                 )
-            case commands.AdmitLimit(about="cached" | "stream"):
+            case commands.ReportRecoveryLimit(about="cached" | "stream"):
                 pass  # that is in order, and said of the kept work
-            case commands.AdmitLimit() | commands.CarryOver(failed=True):
+            case commands.ReportRecoveryLimit() | commands.CarryOver(failed=True):
                 self._warn(command.reason)
             case commands.BeginEpoch():
                 self._epoch = max(self._epoch, command.epoch)
@@ -230,7 +230,7 @@ class StatusFold:
             case commands.AbandonAttempt():
                 self._phase = "finishing"
                 self._given_up = self._attempt
-                self._warn(f"attempt {self._attempt} was given up: {command.reason}")
+                self._warn(f"application attempt {self._attempt} was given up: {command.reason}")
             case commands.FinishApplication():
                 self._finished_ms = time_ms
                 self._final = Final(
@@ -245,7 +245,7 @@ class StatusFold:
             self._end(container, None, "its attempt ended")
         self._attempt = max(self._attempt, event.attempt)
         if event.attempt_before and self._given_up != event.attempt - 1:
-            self._warn(f"attempt {event.attempt - 1} was lost: {event.attempt_before}")
+            self._warn(f"application attempt {event.attempt - 1} was lost: {event.attempt_before}")
         self._placement_mode = event.placement_mode
         self._phase = "starting"
         self._spark_ui = None

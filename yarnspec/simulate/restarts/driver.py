@@ -391,7 +391,7 @@ class Life:
         """Wait until all is on disk that was to be durable."""
         if self.journal.flush():
             return
-        yield from self._tell(rec.RecordingEnded(why="a later epoch has begun", fenced=True))
+        yield from self._tell(rec.RecordingEnded(why="a later driver epoch has begun", fenced=True))
         if not self._abandoned:
             raise BrokenRule(f"seed {self._plan.seed}: epoch {self._epoch} goes on beside the next one")
         raise _OverError

@@ -19,7 +19,7 @@ from yarnspec.errors import ClusterUnreachable, NotAllowed
 from yarnspec.yarn.files.cluster_files import LEASE_TIMEOUT_S, TIMEOUT_S, FileInfo, chunks
 from yarnspec.yarn.files.hdfs_user import UserClaim, connecting_as
 from yarnspec.yarn.hadoop.deadlines import RunningCall, run_with_deadline
-from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
+from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf, check_the_cluster
 
 SCHEMES = frozenset({"hdfs", "viewfs"})
 _USED_PREFIXES = ("fs.", "dfs.", "hadoop.")
@@ -216,10 +216,7 @@ class HdfsFiles:
             with connecting_as(self._claim, deadline_s):
                 return run_with_deadline(call, deadline_s, what)
         except TimeoutError as error:
-            raise ClusterUnreachable(
-                f"HDFS at {self._url} does not answer: {error}. "
-                "Check that it runs and that HADOOP_CONF_DIR names the right cluster."
-            ) from error
+            raise ClusterUnreachable(f"HDFS at {self._url} does not answer: {error}. {check_the_cluster()}") from error
         except (FileNotFoundError, FileExistsError, IsADirectoryError) as error:
             raise type(error)(_first_line(error)) from error  # without the NameNode's Java stack
         except PermissionError as error:

@@ -102,7 +102,7 @@ class HadoopConf:
             )
         directories, missing = configuration_directories(environ)
         if not directories:
-            raise UsageError(f"{' and '.join(missing)}, which is not a directory.")
+            raise UsageError(f"{'; '.join(missing)}.")
         return cls.from_directories(directories, environ)
 
     @classmethod
@@ -299,11 +299,18 @@ class HadoopConf:
 def passed_over(environ: Mapping[str, str]) -> str:
     """A sentence about entries of the two variables that are no directories; empty when there are none."""
     _, missing = configuration_directories(environ)
-    return f"{'; '.join(missing)}, which is not a directory and passed over" if missing else ""
+    return f"{'; '.join(missing)}: passed over" if missing else ""
+
+
+def check_the_cluster(environ: Mapping[str, str] = os.environ) -> str:
+    """What to do when the cluster does not answer, for the end of an error."""
+    wrong = passed_over(environ)
+    said = "Check that it runs and that HADOOP_CONF_DIR names the right cluster."
+    return f"{said} {wrong}." if wrong else said
 
 
 def configuration_directories(environ: Mapping[str, str]) -> tuple[tuple[Path, ...], tuple[str, ...]]:
-    """The directories of the Hadoop configuration, the first first, and in words which entries are none.
+    """The directories of the Hadoop configuration in their order, and a clause for each entry that is none.
 
     A JVM passes over such an entry of its class path.
     """
@@ -314,7 +321,9 @@ def configuration_directories(environ: Mapping[str, str]) -> tuple[tuple[Path, .
         if entry.strip()
     ]
     there = dict.fromkeys(path for _, path in entries if path.is_dir())
-    return tuple(there), tuple(f"{name} names {path}" for name, path in entries if path not in there)
+    return tuple(there), tuple(
+        f"{name} names {path}, which is not a directory" for name, path in entries if path not in there
+    )
 
 
 def system_user() -> str:

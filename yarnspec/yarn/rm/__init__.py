@@ -1,4 +1,4 @@
 """The ResourceManager and the NodeManagers over REST, and the cluster's ``yarn`` command.
 
-This room reads reports into plain values. It must not know Skein or HDFS's client.
+This room reads reports into plain values. The room must not know Skein or HDFS's client.
 """

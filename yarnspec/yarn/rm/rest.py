@@ -18,7 +18,7 @@ import tenacity
 
 from yarnspec.errors import ClusterUnreachable, NotAllowed, NotFound
 from yarnspec.yarn.hadoop.closing import Closing
-from yarnspec.yarn.hadoop.hadoop_conf import RmAddress
+from yarnspec.yarn.hadoop.hadoop_conf import RmAddress, check_the_cluster
 
 _REQUEST_TIMEOUT_S = 5.0
 _MAX_PAUSE_S = 2.0
@@ -91,8 +91,7 @@ class RestClient(Closing):
             response = retrying(self._round, path, parameters, accept, deadline)
         except _NoAnswer as error:
             raise ClusterUnreachable(
-                f"The {self._what} did not answer within {timeout_s:g} s ({error}). "
-                "Check that it runs and that HADOOP_CONF_DIR names the right cluster."
+                f"The {self._what} did not answer within {timeout_s:g} s ({error}). {check_the_cluster()}"
             ) from error
         return self._checked(response)
 

@@ -147,11 +147,12 @@ def check_environment(environment: dict[str, str]) -> None:
 
 def _files(container: SkeinContainer) -> dict[str, skein.File]:
     return {
-        link: _File(file.source, type=file.kind, visibility=file.visibility) for link, file in container.files.items()
+        link: _LiteralFile(file.source, type=file.kind, visibility=file.visibility)
+        for link, file in container.files.items()
     }
 
 
-class _File(skein.File):  # type: ignore[misc]
+class _LiteralFile(skein.File):  # type: ignore[misc]
     """A file whose source reaches Skein's JVM as it is.
 
     Skein reads a source as a URL: it loses what stands behind '?' and '#', and the capitals of a name service. The JVM

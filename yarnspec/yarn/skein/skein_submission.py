@@ -13,12 +13,12 @@ import skein
 
 from yarnspec.errors import ClusterUnreachable, NotAllowed, NotFound, UsageError, YarnspecError
 from yarnspec.yarn.hadoop.deadlines import DeadlinePassed, RunningCall
-from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf, write_conf_dir
+from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf, check_the_cluster, write_conf_dir
 from yarnspec.yarn.rm.resource_manager import APPLICATION_TYPE, CONNECT_TIMEOUT_S
 from yarnspec.yarn.skein.client_driver import ClientDriver
 from yarnspec.yarn.skein.credential import new_credential
 from yarnspec.yarn.skein.skein_application import LocalizedFile, SkeinApplication, SkeinContainer, specification
-from yarnspec.yarn.skein.staging import staging_directory
+from yarnspec.yarn.skein.staging_directory import staging_directory
 
 HOOK_PROPERTY = "yarnspec.submission"
 # Files are uploaded inside of it: while data moves it may take long. What does not answer at all fails much earlier.
@@ -127,8 +127,8 @@ def _submitted(driver: ClientDriver, spec: skein.ApplicationSpec, timeout_s: flo
     # Hadoop's own patience is set to less than this; some of its retries multiply all the same.
     if not running.wait(timeout_s) and not driver.said(_UPLOAD_BEGINS):
         raise ClusterUnreachable(
-            f"The ResourceManager gave no application id within {timeout_s:g} s. Check that it runs and that "
-            f"HADOOP_CONF_DIR names the right cluster. Skein's client driver said:\n{driver.last_log_lines()}"
+            f"The ResourceManager gave no application id within {timeout_s:g} s. {check_the_cluster()} "
+            f"Skein's client driver said:\n{driver.last_log_lines()}"
         )
     try:
         return running.result(upload_timeout_s)

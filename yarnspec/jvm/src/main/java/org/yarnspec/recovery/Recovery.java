@@ -2,17 +2,13 @@ package org.yarnspec.recovery;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayDeque;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
@@ -23,7 +19,6 @@ import org.apache.spark.scheduler.ShuffleMapStage;
 import org.apache.spark.scheduler.Stage;
 import org.apache.spark.scheduler.TaskSet;
 import org.yarnspec.channel.FrameFeed;
-import org.yarnspec.channel.Frames;
 import org.yarnspec.channel.NegotiatorWatch;
 import org.yarnspec.channel.Outbox;
 import org.yarnspec.mapoutputs.Adoption;
@@ -63,14 +58,14 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
     private final int epoch;
     private final Outbox outbox;
     private final FrameFeed frames;
+    private final FinishedMaps finished;
     private final SavedOutputs saved;
     private final Signatures signatures;
     private final Accumulated accumulated;
     private final Questions questions = new Questions(this::stopRecordingAll);
     private final Restoring restoring;
     private final Unrecorded unrecorded;
-    private final Map<Integer, ShuffleRecord> shuffles = new ConcurrentHashMap<>();
-    private final Map<SavedOutputs.OutputKey, MapResult> results = new ConcurrentHashMap<>();
+    private final ShuffleTable shuffles = new ShuffleTable();
     private SparkContext context;
     private volatile Writes writes;
     private final StaleShuffles stale;
@@ -85,6 +80,7 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
         this.signatures = new Signatures(repeatable);
         this.outbox = outbox;
         this.frames = frames;
+        this.finished = new FinishedMaps(epoch, outbox, frames);
         this.saved = saved;
         this.stale = new StaleShuffles(signatures);
         this.accumulated = new Accumulated(saved);
@@ -248,7 +244,7 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
             ours.add(tried);
         }
         for (int each : ours) {
-            removeRecord(each);
+            shuffles.remove(each);
             forget(each);
             restoring.takeOut(each);
             outbox.add("recording_stopped", event -> event.put("shuffle", each)
@@ -325,33 +321,14 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
         if (restored != null) {
             record.restored(restored.indexes()); // first: who refuses it has to know
         }
-        shuffles.put(id, record);
-        boolean parentsRecordable = true;
-        for (int parent : signature.parents()) {
-            ShuffleRecord below = shuffles.get(parent);
-            if (below != null) {
-                below.children.add(record); // first: who finds out from now on that it has changed tells this one
-                parentsRecordable &= !below.poisoned();
-                if (below.changed()) {
-                    record.change();
-                }
-            }
-        }
-        if (!parentsRecordable) {
-            poison(record, "a shuffle below it is not recorded");
+        if (!shuffles.put(record)) {
+            finished.poison(record, "a shuffle below it is not recorded");
         } else if (wanted) {
-            sendFacts(record, dependency);
+            finished.sendFacts(record, dependency);
         }
         restoring.putIn(id, dependency, signature, this, restored);
         if (restored != null && record.changed()) {
             takeBack(List.of(record)); // while it was put in
-        }
-    }
-
-    private void sendFacts(ShuffleRecord record, ShuffleDependency<?, ?, ?> dependency) {
-        RangeBounds bounds = RangeBounds.of(dependency);
-        if (bounds != null) {
-            send(record, Frames.header("shuffle_facts").put("shuffle", record.id), bounds.encode());
         }
     }
 
@@ -371,10 +348,10 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
         try {
             String why = changedSince(record, flags, tasks);
             if (!why.isEmpty()) {
-                poison(record, why);
+                finished.poison(record, why);
             }
         } catch (RuntimeException | LinkageError e) {
-            poison(record, "it could not be looked at again when its maps began: " + e);
+            finished.poison(record, "it could not be looked at again when its maps began: " + e);
         }
     }
 
@@ -401,34 +378,11 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
             return;
         }
         if (record.recording()) {
-            keep(record, task, result);
+            finished.keep(record, task, result);
         }
         // After it was kept: what is saved of a map has its updates, also when they have been counted already.
         if (record.signature.accumulates()) {
             result.accumUpdates_$eq(accumulated.take(shuffle, task, result.accumUpdates()));
-        }
-    }
-
-    private void keep(ShuffleRecord record, long task, DirectTaskResult<?> result) {
-        if (task >= (epoch + 1) * EpochNumbers.TASKS_PER_EPOCH) {
-            poison(
-                    record,
-                    "its tasks have numbers of the next epoch's"); // which of two ran first could not be told any more
-            return;
-        }
-        MapResult counted;
-        try {
-            counted = MapResult.of(result.accumUpdates(), record.metrics, record.signature);
-        } catch (RuntimeException | LinkageError e) {
-            poison(record, "what a map counted cannot be recorded: " + e);
-            return;
-        }
-        if (!counted.other().isEmpty()) {
-            poison(record, "a map counts in an accumulator of the kind " + counted.other());
-        } else if (!counted.accumulated().isEmpty() && !record.signature.accumulates()) {
-            poison(record, "a map counts in an accumulator that its function does not name");
-        } else {
-            results.put(new SavedOutputs.OutputKey(record.id, task), counted);
         }
     }
 
@@ -438,45 +392,7 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
             live.added(shuffle, status.location().executorId());
         }
         accumulated.accepted(shuffle, index, status.mapId());
-        ShuffleRecord record = shuffles.get(shuffle);
-        MapResult counted = results.remove(new SavedOutputs.OutputKey(shuffle, status.mapId()));
-        if (record == null || counted == null || !record.recording()) {
-            return;
-        }
-        try {
-            tellFinished(record, index, status, counted);
-        } catch (IOException | RuntimeException e) {
-            stopRecording(record, "a map's output cannot be told: " + e); // no reason to end Spark's scheduler
-        }
-    }
-
-    private void tellFinished(ShuffleRecord record, int index, MapStatus status, MapResult counted) throws IOException {
-        ObjectNode header = Frames.header("map_finished")
-                .put("shuffle", record.id)
-                .put("index", index)
-                .put("map_id", status.mapId())
-                .put("executor_id", status.location().executorId())
-                .put("host", status.location().host())
-                .put("bytes", bytes(status, record.signature.reduces()));
-        send(record, header, counted.with(status).encode());
-    }
-
-    private static long bytes(MapStatus status, int reduces) {
-        long bytes = 0;
-        for (int i = 0; i < reduces; i++) {
-            bytes += status.getSizeForBlock(i);
-        }
-        return bytes;
-    }
-
-    private void send(ShuffleRecord record, ObjectNode header, byte[] blob) {
-        try {
-            if (!frames.add(Frames.encode(header, blob))) {
-                stopRecording(record, "the negotiator does not keep up");
-            }
-        } catch (IOException e) {
-            stopRecording(record, e.getMessage());
-        }
+        finished.added(shuffles.get(shuffle), shuffle, index, status);
     }
 
     /**
@@ -487,7 +403,7 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
     public void lost(int shuffle) {
         ShuffleRecord record = shuffles.get(shuffle);
         if (record != null && !over && record.signature.determinism() == Signature.Determinism.INDETERMINATE) {
-            poison(record, "an output was lost, and its records are others each time");
+            finished.poison(record, "an output was lost, and its records are others each time");
         }
     }
 
@@ -499,31 +415,19 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
             return;
         }
         if (record.signature.determinism() == Signature.Determinism.DETERMINATE) {
-            poison(record, "a map that ran again gave other records");
+            finished.poison(record, "a map that ran again gave other records");
         }
         // Unless somebody has said of what may come out differently that it makes no difference.
         if (saved.hasPast()
                 && (record.signature.determinism() == Signature.Determinism.DETERMINATE
                         || signatures.varies(shuffle))) {
-            List<ShuffleRecord> above = markAbove(record);
+            List<ShuffleRecord> above = ShuffleTable.markAbove(record);
             if (above.stream().anyMatch(ShuffleRecord::cameBack)) {
                 System.err.println("yarnspec: a map of shuffle " + shuffle
                         + " ran again and gave other rows: all that stands " + "above it runs again");
                 takeBack(above);
             }
         }
-    }
-
-    /** Marks a shuffle of which a map has given other rows, and those above it, which it gives. */
-    private static List<ShuffleRecord> markAbove(ShuffleRecord changing) {
-        Set<ShuffleRecord> found = new LinkedHashSet<>();
-        ArrayDeque<ShuffleRecord> left = new ArrayDeque<>(List.of(changing));
-        while (!left.isEmpty()) {
-            ShuffleRecord each = left.pop();
-            each.change();
-            each.children.stream().filter(found::add).forEach(left::add);
-        }
-        return List.copyOf(found);
     }
 
     /** Spark runs again what stages above have run; that one which has not run yet has outputs it does not expect. */
@@ -562,7 +466,7 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
         if (there == null) {
             return;
         }
-        for (ShuffleRecord record : shuffles.values()) {
+        for (ShuffleRecord record : shuffles.all()) {
             if (record.signature == below) {
                 count(record, there, null);
             }
@@ -580,27 +484,6 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
         }
     }
 
-    /** Stops recording a shuffle and all that read it, now or later: what they hold cannot be had again. */
-    private void poison(ShuffleRecord record, String why) {
-        ArrayDeque<ShuffleRecord> left = new ArrayDeque<>(List.of(record));
-        while (!left.isEmpty()) {
-            ShuffleRecord each = left.pop();
-            if (each.poison()) {
-                stopRecording(each, each == record ? why : "below it: " + why);
-                left.addAll(each.children);
-            }
-        }
-    }
-
-    private void stopRecording(ShuffleRecord record, String why) {
-        // Of one that is not recorded any more an earlier driver's outputs may be in use, and in the journal.
-        if (record.stopRecording() || record.poisoned() && record.cameBack()) {
-            results.keySet().removeIf(key -> key.shuffle() == record.id);
-            outbox.add("recording_stopped", event -> event.put("shuffle", record.id)
-                    .put("why", Failures.shortened(why)));
-        }
-    }
-
     /** What the application master says it keeps must be what there is. */
     private void stopRecordingAll() {
         outbox.add("recording_stopped", event -> event.put("shuffle", ALL_SHUFFLES)
@@ -608,29 +491,12 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
     }
 
     public void dropped(int shuffle) {
-        ShuffleRecord record = removeRecord(shuffle);
+        ShuffleRecord record = shuffles.remove(shuffle);
         forget(shuffle);
         accumulated.forget(shuffle);
         if (record != null && !over) {
-            results.keySet().removeIf(key -> key.shuffle() == shuffle);
+            finished.forget(shuffle);
             outbox.add("shuffle_dropped", event -> event.put("shuffle", shuffle));
-        }
-    }
-
-    /** Those above it are still reached from those below. Null when there is none. */
-    private ShuffleRecord removeRecord(int shuffle) {
-        synchronized (shuffles) { // two that read each other may be dropped at the same time
-            ShuffleRecord record = shuffles.remove(shuffle);
-            if (record == null) {
-                return null;
-            }
-            for (ShuffleRecord below : shuffles.values()) {
-                if (below.children.contains(record)) {
-                    below.children.addAll(record.children);
-                    below.children.remove(record);
-                }
-            }
-            return record;
         }
     }
 

@@ -1,9 +1,9 @@
 """The journal of this epoch, as the shell and the driver use it: opened, written, closed, each off the decision path.
 
-Three threads meet here. One opens the journal, which may take HDFS some seconds, and writes what earlier epochs left
-to a file for the next driver. The shell's tells what the core decided. The reader of the driver's map outputs brings
-one after the other, which go to the journal as they are. Answers to the driver wait in threads of their own
-(``Replies``).
+Three threads meet here. One opens the journal, which may take HDFS some seconds, and writes the saved work of earlier
+epochs to a file for the next driver. The shell's thread tells what the core decided. The reader of the driver's map
+outputs brings one after the other, and they go to the journal as they are. Answers to the driver wait in threads of
+their own (``Replies``).
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class Recording:
 
     @property
     def saved_file(self) -> Path | None:
-        """What the next driver gets of earlier epochs; None: nothing."""
+        """The saved work of earlier epochs that the next driver gets, or None."""
         return self._saved_file if self._saved else None
 
     def connected(self, bridge: Answering) -> None:
@@ -232,7 +232,7 @@ class Recording:
                 journal.append(ShuffleFacts(shuffle=shuffle, blob=blob))
 
     def missed(self, count: int) -> None:
-        """So much of what the driver told was lost on its way: what comes later may rest on it. For the same thread."""
+        """Some messages of the driver were lost, and later ones may depend on them. For the same thread."""
         _log.warning("map outputs were lost on their way to the journal", count=count)
         if self._journal is not None:
             self._journal.stop(f"{count} of the driver's messages about map outputs were lost on their way")
@@ -287,7 +287,7 @@ class Recording:
         self._post(replayed)
 
     def _give_up(self, journal: OpenJournal, why: str) -> None:
-        """It stays open to none; but its directory shuts out earlier epochs, and tells later ones why it is empty."""
+        """The journal takes no records, but its directory shuts out earlier epochs and tells later ones why."""
         self._post(rec.JournalReplayed(off=why))
         journal.stop(why)
 
@@ -301,7 +301,7 @@ class Recording:
             retrying(self._leave_word, why)
 
     def _read(self, program: ApplicationRegistered, past: Past) -> rec.JournalReplayed:
-        """What the journal says of earlier epochs; the map outputs themselves are in the driver's file then."""
+        """The journal's account of earlier epochs. The map outputs themselves are in the driver's file then."""
         recorded = past.recorded
         progress = progress_of(recorded)
         carried, carried_problem = parts_of(recorded)
@@ -424,7 +424,7 @@ class Recording:
 
 
 def records_of_write(command: Command) -> list[JournalRecord]:
-    """What the journal gets for a command about a write; nothing for any other."""
+    """The records for a command about a write; none for any other command."""
     match command:
         case commands.RecordWrite():
             fields = ("ordinal", "mode", "job", "epoch", "existed", "instead", "defers")

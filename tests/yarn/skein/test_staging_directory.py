@@ -8,7 +8,7 @@ from tests.yarn.rm.test_resource_manager import CLUSTER, app
 from tests.yarn.server import documents
 from yarnspec.yarn.files.local_files import LocalFiles
 from yarnspec.yarn.rm.resource_manager import ResourceManager
-from yarnspec.yarn.skein.staging import staging_directory, sweep
+from yarnspec.yarn.skein.staging_directory import staging_directory, sweep
 
 
 def test_staging_is_where_skein_puts_it() -> None:

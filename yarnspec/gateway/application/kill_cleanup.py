@@ -1,4 +1,4 @@
-"""What is left to do for an application that was killed: its AM could not clean up, nor write down how it ended."""
+"""Finishes an application that was killed: its AM could not clean up, nor write down how it ended."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from yarnspec.gateway.cluster.access import Cluster
 from yarnspec.observe.forms.document import Final, StatusDocument
 from yarnspec.observe.log.history import ApplicationRecord, Result
 from yarnspec.yarn.rm.reports import ApplicationReport as Report
-from yarnspec.yarn.skein.staging import staging_directory
+from yarnspec.yarn.skein.staging_directory import staging_directory
 
 _EXIT_KILLED = 7
 

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from yarnspec.am.journal import recording
-from yarnspec.am.journal.recording import Recording
+from yarnspec.am.journal import journal_recorder
+from yarnspec.am.journal.journal_recorder import Recording
 from yarnspec.core.journal.journalrecords import ApplicationRegistered, Carried, Determinism, EpochBegan, InputsRead
 from yarnspec.core.journal.overdue import Wait
 from yarnspec.core.messages import commands
@@ -295,7 +295,7 @@ def test_what_was_put_aside_and_cannot_be_read_costs_the_recovery_of_that_epoch(
         raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as patched:
-        patched.setattr("yarnspec.am.journal.recording.saved_shuffles", unreadable)
+        patched.setattr("yarnspec.am.journal.journal_recorder.saved_shuffles", unreadable)
         second = Epoch(tmp_path, 2)
         told = [second.told.get(timeout=DEADLINE_S) for _ in range(2)]
     (replayed,) = [one for one in told if isinstance(one, rec.JournalReplayed)]
@@ -559,7 +559,7 @@ def test_an_epoch_whose_journal_could_not_be_opened_leaves_word_of_it(
 
     said = Layout.say_stopped
     monkeypatch.setattr(Layout, "say_stopped", say_stopped)
-    monkeypatch.setattr(recording, "_AGAIN_S", 0.01)
+    monkeypatch.setattr(journal_recorder, "_AGAIN_S", 0.01)
     first = Epoch(tmp_path, 1, store=Interrupted(fail))
     assert "Input/output error" in first.replayed().off
     assert go_on(first)["action"] == "run"
@@ -618,7 +618,7 @@ def test_a_driver_that_was_replaced_must_not_commit_where_what_was_recorded_coul
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(recording, "progress_of", lambda _: 1 // 0)
+        patched.setattr(journal_recorder, "progress_of", lambda _: 1 // 0)
         zombie = Epoch(tmp_path, 1)
         assert zombie.replayed().off
     assert go_on(zombie)["action"] == "run"
@@ -637,7 +637,7 @@ def test_a_record_that_cannot_be_made_ends_the_recording_before_its_answer(
     epoch.replayed()
     assert go_on(epoch, BEGUN)["action"] == "run"
     with monkeypatch.context() as patched:
-        patched.setattr(recording, "records_of_write", lambda _: 1 // 0)
+        patched.setattr(journal_recorder, "records_of_write", lambda _: 1 // 0)
         assert go_on(epoch, COMMITTING)["action"] == "run"
     ended = epoch.told.get(timeout=DEADLINE_S)
     assert isinstance(ended, rec.RecordingEnded)
