@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import numpy as np
 
 from yarnspec.core.tasks.task_table import TaskTable
 
@@ -25,7 +26,7 @@ def running_attempts(table: TaskTable, most: int) -> tuple[RunningAttempt, ...]:
     """Those of all stages, at most so many: of each stage those that were launched first."""
     found: list[RunningAttempt] = []
     for stage in table.stages.values():
-        rows = stage.running_rows()[: most - len(found)]
+        rows = np.flatnonzero(stage.is_running())[: most - len(found)]
         columns = (
             stage.rows[name][rows].tolist()
             for name in ("index", "attempt", "task_id", "executor", "host", "launch_ms", "speculative")
