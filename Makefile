@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.yarnspec-stamp
 
-.PHONY: venv jdk jar docs check format unit integration test demo soak bench clean
+.PHONY: venv jdk jar docs picture check format unit integration test demo soak bench clean
 
 venv: $(STAMP)
 
@@ -29,6 +29,10 @@ jar: venv jdk
 # The pages that are rendered from declarations in the code; a unit test says when they are behind.
 docs: venv
 	$(BIN)/python -m yarnspec.reference
+
+# The picture of the page; needs chromium.
+picture: venv
+	$(BIN)/python -m integration.picture
 
 check: venv
 	$(BIN)/ruff check

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 from rich.console import Console
 
+from yarnspec.cli.names import APPLICATION, HOST
 from yarnspec.cli.printing import Form, columns, output_option, plain, print_document, settings_options, stdout_console
 from yarnspec.core.copies.speculationview import Explanation
 from yarnspec.gateway.application.handle import Application
@@ -23,9 +24,9 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("application", metavar="APP")
+@click.argument("application", metavar="APP", type=APPLICATION)
 @click.option("--task", metavar="STAGE.INDEX", help="Why this task was found slow and copied, or was not.")
-@click.option("--host", metavar="HOST", help="Why this host was blocked, or was not.")
+@click.option("--host", metavar="HOST", type=HOST, help="Why this host was blocked, or was not.")
 @output_option
 @settings_options
 def command(*, application: str, task: str | None, host: str | None, form: Form, settings: Options) -> None:

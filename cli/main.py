@@ -24,6 +24,8 @@ COMMANDS = {
     "submit": "Run a PySpark program on the cluster that HADOOP_CONF_DIR names.",
     "status": "Show what an application is doing, and where.",
     "plan": "Show where an application's containers would go, or where they are.",
+    "list": "List the applications of yarnspec, running and ended.",
+    "top": "Show what an application is doing, again and again.",
     "logs": "Print what the driver, the negotiator and the executors wrote.",
     "kill": "End an application.",
     "events": "Print what happened to an application and what was decided, with the reasons.",
@@ -37,6 +39,8 @@ COMMANDS = {
     "metrics": "Print an application's numbers for Prometheus.",
     "doctor": "Check what a submit needs, and say what to do about what is missing.",
     "config": "Show the options, their values and where each comes from.",
+    "schema": "Print the JSON Schema of what other commands print as JSON.",
+    "completion": "Print the script for completion in bash, zsh or fish.",
     "minicluster": "Run a real YARN and HDFS on this machine.",
 }
 

@@ -19,7 +19,7 @@ from integration.cluster import Cluster
 from integration.lives import output_files
 from integration.quickjvm import QUICK_TEXT
 from integration.soak.programs import shuffles
-from integration.submitting import ENDED, run_yarnspec, start_submit
+from integration.submitting import ENDED, run_yarnspec, start_submit, write_report
 from integration.waiting import wait_for
 
 PROGRAM = Path(shuffles.__file__)
@@ -66,6 +66,7 @@ def show(cluster: Cluster, console: Console, step: Callable[[str, Callable[[], K
         if good
         else f"[red]✗ the result is {'right' if run.right else 'wrong'}, {run.restored} outputs were used again[/red]"
     )
+    console.print(f"its page: {write_report(cluster, run.application_id, 'killed-master')}")
     return good
 
 

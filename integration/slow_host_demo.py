@@ -18,7 +18,7 @@ from rich.text import Text
 
 from integration.cluster import Cluster
 from integration.quickjvm import QUICK_TEXT
-from integration.submitting import ENDED, run_yarnspec, start_submit
+from integration.submitting import ENDED, run_yarnspec, start_submit, write_report
 
 PROGRAM = Path(__file__).parent / "bench" / "stragglers" / "program.py"
 SLOWER = 10
@@ -57,6 +57,7 @@ def show(cluster: Cluster, console: Console, step: Callable[[str, Callable[[], S
         shipped = step("run it as yarnspec is shipped", lambda: _run(cluster, Path(workspace) / "shipped", []))
     _show_story(shipped, console)
     _show_times(without, shipped, console)
+    console.print(f"its page: {write_report(cluster, shipped.application_id, 'slow-host')}")
     return without.right and shipped.right and shipped.seconds < without.seconds
 
 

@@ -180,6 +180,14 @@ def run_yarnspec(
     return Result((YARNSPEC, *arguments), done.returncode, done.stdout, done.stderr, seconds)
 
 
+def write_report(cluster: Cluster, application: str, name: str) -> Path:
+    """Write an application's page beside the cluster, where it stays."""
+    file = cluster.home.parent / "reports" / f"{name}.html"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    run_yarnspec(cluster, "report", application, "-o", str(file)).expect(0)
+    return file
+
+
 def asked(cluster: Cluster, application: str) -> StatusDocument:
     """What ``yarnspec status`` prints, without a process for each question: for who waits for something."""
     gateway = Gateway(HadoopConf.read(cluster.environment), default_options())
@@ -193,4 +201,4 @@ def base_environment() -> dict[str, str]:
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("YARNSPEC_", "PYSPARK_", "SPARK_", "HADOOP_", "YARN_"))
-    } | {"NO_COLOR": "1", "COLUMNS": "160"}
+    } | {"NO_COLOR": "1", "COLUMNS": "160", "YARNSPEC_CLUSTER__CONNECT_TIMEOUT": f"{25 * PATIENCE} s"}

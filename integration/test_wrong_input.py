@@ -63,7 +63,8 @@ def test_an_unreachable_cluster_is_exit_4_within_30_s(yarnspec: Yarnspec, cluste
         for port in {word.rpartition(":")[2] for word in _addresses(text)}:
             text = text.replace(f":{port}<", ":9<")
         site.write_text(text)
-        return yarnspec("submit", PROGRAM, "4", "1", environment={"HADOOP_CONF_DIR": str(conf)}, timeout_s=60)
+        environment = {"HADOOP_CONF_DIR": str(conf), "YARNSPEC_CLUSTER__CONNECT_TIMEOUT": "25 s"}
+        return yarnspec("submit", PROGRAM, "4", "1", environment=environment, timeout_s=60)
 
     with ThreadPoolExecutor() as pool:
         for result in pool.map(submit_without, ("yarn-site.xml", "core-site.xml")):

@@ -237,7 +237,7 @@ def test_every_event_of_the_core_takes_part() -> None:
         "AdoptionOff", "LiveAdoptionBegan", "LiveAdoptionEnded",
         "HeldBlocksTold", "WritesAsked", "WriteResolved", "WriteDeclared", "WriteMissing",
         "WriteBeginning", "WriteClearing", "WriteDeleting", "WriteCommitBeginning", "WriteAborting", "WriteFinished",
-        "WriteRefused", "InputRead", "Unrecorded", "EpochRefused", "ScaleRequested",
+        "WriteRefused", "InputRead", "Unrecorded", "EpochRefused",
     }  # fmt: skip
 
 

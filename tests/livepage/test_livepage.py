@@ -14,10 +14,13 @@ from yarnspec.core.messages import commands, events
 from yarnspec.core.tasks.running_attempts import RunningAttempt
 from yarnspec.errors import ClusterUnreachable
 from yarnspec.livepage.follower import Drawn, Follower
+from yarnspec.livepage.report import write_report
 from yarnspec.livepage.server import NEWS, SAME, make_app
-from yarnspec.observe.forms.document import StatusDocument
+from yarnspec.observe.forms.document import Final, StatusDocument
 from yarnspec.observe.forms.records import Record, encode
 from yarnspec.observe.http.page_order import PageOrder, copied_events
+from yarnspec.observe.log.history import ApplicationRecord, History
+from yarnspec.yarn.files.local_files import LocalFiles
 
 STAGE = events.StageStarted(stage=0, stage_attempt=0, name="count", tasks=2)
 RUNNING = RunningAttempt(
@@ -120,6 +123,26 @@ def test_a_silent_negotiator_leaves_the_records(tmp_path: Path, negotiator: Nego
     assert "The negotiator does not answer just now" in body
     assert "<b>w1</b>" in body
     assert "1 records are damaged" in body
+
+
+def test_the_page_of_one_that_has_ended_is_written_into_its_history(tmp_path: Path) -> None:
+    write(tmp_path, told(attempt(), STAGE, task(0)))
+    history = History(LocalFiles(home=tmp_path), f"{tmp_path}/history")
+    history.begin(ApplicationRecord(application_id=APP, name="job", user="me", queue="q", started_ms=1))
+    assert history.report(APP) is None
+    final = Final(status="SUCCEEDED", exit_code=0, reason="the program ended")
+    last = StatusDocument(application_id=APP, name="job", state="SUCCEEDED", finished_ms=1_750_000_009_000, final=final)
+    order = PageOrder(
+        application_id=APP, prefix="", directory=str(tmp_path), first_epoch=1, history_directory="/h", url="u",
+        token="t", last=last,
+    )  # fmt: skip
+    write_report(order, history)
+    path = history.report(APP)
+    assert path is not None
+    text = Path(path).read_text()
+    assert "It succeeded after" in text or "no task was run" in text
+    assert "<b>w1</b>" in text
+    assert "data-body" not in text
 
 
 def test_every_answer_has_a_body_and_says_whether_there_is_news() -> None:

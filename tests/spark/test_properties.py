@@ -146,3 +146,10 @@ def test_what_a_driver_is_told_of_earlier_ones(tmp_path: Path) -> None:
     assert second["spark.yarnspec.saved"] == str(tmp_path / "saved")
     assert second["spark.yarnspec.recovery.verify_checksums"] == "false"
     assert second["spark.yarnspec.recovery.keep_bytes"] == "7"
+
+
+def test_where_the_history_server_shows_it() -> None:
+    assert properties.history_page({}, "application_1_0001") is None
+    for address in ("history:18080", "http://history:18080/"):
+        found = properties.history_page({"spark.yarn.historyServer.address": address}, "application_1_0001")
+        assert found == "http://history:18080/history/application_1_0001/"

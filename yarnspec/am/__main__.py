@@ -55,9 +55,9 @@ from yarnspec.observe.http.server import RestServer
 from yarnspec.observe.log.attempt_log import EventLogs
 from yarnspec.observe.status.status_fold import About, StatusFold
 from yarnspec.options import different_options
-from yarnspec.plan import PLAN_FILE, PROGRAM_REPORT_FILE, RM_EVENTS_FILE, Plan
+from yarnspec.plan import PLAN_FILE, PROGRAM_REPORT_FILE, RM_EVENTS_FILE, SPARK_PROPERTIES_FILE, Plan
 from yarnspec.spark.executor import container_environment
-from yarnspec.spark.properties import EPOCH_MAX
+from yarnspec.spark.properties import EPOCH_MAX, history_page, read_shipped
 from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
 from yarnspec.yarn.rm.constraint import constraint_of, in_effect
 from yarnspec.yarn.rm.reports import AttemptReport
@@ -109,18 +109,6 @@ def epochs_of(plan: Plan, attempts: Iterable[int]) -> tuple[int, ...]:
     return tuple(epoch for each in attempts for epoch in range(epoch_of(plan, each), epoch_of(plan, each + 1)))
 
 
-def placement_file(plan: Plan, place: AmContainer) -> PlacementFile:
-    """The file that the provider reads."""
-    tags = tuple(tag.strip() for tag in plan.options.placement.tags.split(",") if tag.strip())
-    return PlacementFile(
-        place.directory,
-        plan.placement_mode,
-        plan.host_attribute,
-        constraint=plan.options.placement.constraint,
-        tags=tags,
-    )
-
-
 def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[int, ...] = ()) -> Settings:
     """The core's settings for the attempt whose first epoch this is; ``spared``: of attempts ended from outside."""
     options = plan.options
@@ -165,7 +153,7 @@ def negotiate(place: AmContainer) -> int:
     ended = _PERSISTENTLY(history.ended_before, partial(epoch_of, plan)) if place.attempt > 1 else None
     if ended is not None:
         _log.warning("an earlier attempt had ended the application", status=ended.status, reason=ended.reason)
-        placement = placement_file(plan, place)
+        placement = _placement(plan, place)
         return 0 if finish_again(ended, placement=placement, master=SkeinContainers.from_current()) else CRASHED
     return _run(plan, place, conf, history)
 
@@ -182,7 +170,7 @@ def _run(  # noqa: PLR0915 - one thing after the other
     containers = ExecutorContainers(master)
     # Connected: from here on nothing in this container needs the key pair, and the program must not find it.
     place.remove_credentials()
-    placement = placement_file(plan, place)
+    placement = _placement(plan, place)
     page = ApplicationPage(place.log_directory / "page.log", master, wanted=plan.options.am.page)
     if page.is_shown:
         placement.track(TRACKED)
@@ -240,13 +228,12 @@ def _run(  # noqa: PLR0915 - one thing after the other
         lambda url: history.announce(Endpoint(url=url, token=token, epoch=epoch, attempt=place.attempt)),
     )
     doors.open()
-    page.serve(
-        PageOrder(
-            application_id=place.application_id, prefix="", directory=str(place.directory), first_epoch=epoch,
-            history_directory=plan.history_directory, url=server.url, token=token,
-            options=different_options(msgspec.to_builtins(plan.options)),
-        )
+    order = PageOrder(
+        application_id=place.application_id, prefix="", directory=str(place.directory), first_epoch=epoch,
+        history_directory=plan.history_directory, url=server.url, token=token,
+        options=different_options(msgspec.to_builtins(plan.options)),
     )  # fmt: skip
+    page.serve(order)
 
     ending = unless_replaced(
         for_good(ending_of(shell), plan, place.attempt - len(taken_away(before))),
@@ -268,6 +255,9 @@ def _run(  # noqa: PLR0915 - one thing after the other
             master=master,
             history=history,
             document=answers.status,
+            write_report=(lambda last: page.write_report(msgspec.structs.replace(order, last=last)))
+            if plan.options.history.report
+            else None,
         )
         code = 0 if told else CRASHED
     else:
@@ -278,6 +268,20 @@ def _run(  # noqa: PLR0915 - one thing after the other
     page.stop()
     server.stop()
     return code
+
+
+def _placement(plan: Plan, place: AmContainer) -> PlacementFile:
+    options = plan.options.placement
+    placement = PlacementFile(
+        place.directory,
+        plan.placement_mode,
+        plan.host_attribute,
+        constraint=options.constraint,
+        tags=tuple(tag.strip() for tag in options.tags.split(",") if tag.strip()),
+    )
+    shipped = read_shipped(place.directory / SPARK_PROPERTIES_FILE)
+    placement.link_afterwards = history_page(shipped, place.application_id)
+    return placement
 
 
 def _without_page(plan: Plan) -> Plan:

@@ -14,7 +14,7 @@ from yarnspec.errors import ClusterUnreachable, YarnspecError
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.records import Record, UnreadableRecordError, decode
 from yarnspec.observe.http.page_order import PageOrder, copied_events
-from yarnspec.observe.page.page import Live, Source, body, page_around
+from yarnspec.observe.page.page import Live, Source, body, page, page_around
 from yarnspec.observe.page.page_fold import PageFold
 from yarnspec.observe.status.status_fold import StatusFold
 
@@ -84,6 +84,17 @@ class Follower:
             assert self._drawn is not None  # noqa: S101 - it was drawn just now
             return self._drawn
 
+    def page(self) -> str:
+        """The whole page as a file, of what has happened so far."""
+        with self._lock:
+            self._read()
+            document, running, problem = self._ask()
+            return page(self._fold, document, self._clock_ms(), running=running, source=self._source(problem))
+
+    def _source(self, problem: str) -> Source:
+        notes = (*self._notes, *filter(None, (problem,)))
+        return Source(version=version("yarnspec"), notes=notes, options=self._order.options)
+
     def _draw(self) -> None:
         self._read()
         document, running, problem = self._ask()
@@ -94,8 +105,7 @@ class Follower:
         self._drawings += 1
         tag = f"{self._fold.position}-{self._drawings}"
         live = Live(body_path="yarnspec/body", spark_path="spark/jobs/" if document.links.spark_ui else "", tag=tag)
-        notes = (*self._notes, *filter(None, (problem,)))
-        source = Source(version=version("yarnspec"), notes=notes, options=self._order.options)
+        source = self._source(problem)
         part = body(self._fold, document, self._clock_ms(), running=running, source=source, live=live)
         self._drawn = Drawn(tag, part, page_around(part, document, live))
 

@@ -97,6 +97,15 @@ def complete(
     return shipped | added
 
 
+def history_page(shipped: Mapping[str, str], application_id: str) -> str | None:
+    """Where Spark's History Server shows the application after its end; None where none is configured."""
+    address = shipped.get("spark.yarn.historyServer.address", "").strip().rstrip("/")
+    if not address:
+        return None
+    root = address if address.startswith(("http://", "https://")) else f"http://{address}"
+    return f"{root}/history/{application_id}/"
+
+
 def recovery_off(shipped: Mapping[str, str]) -> str:
     """Why nothing of this driver can be recovered by the next, in words; empty when it can."""
     unless = {

@@ -79,6 +79,9 @@ def test_the_end_asks_for_nothing_more_and_keeps_the_blocks(tmp_path: Path) -> N
     file.update(UPDATE)
     file.finish(Finish(status="FAILED", diagnostics="ValueError: no"))
     found = content(tmp_path)
-    assert found["finish"] == {"status": "FAILED", "diagnostics": "ValueError: no", "tracking_url": None}
+    assert found["finish"] == {"status": "FAILED", "diagnostics": "ValueError: no"}
+    file.link_afterwards = "http://history/"
+    file.finish(Finish(status="FAILED", diagnostics=""))
+    assert content(tmp_path)["finish"]["tracking_url"] == "http://history/"
     assert found["wanted"] == []
     assert found["blocked_hosts"] == ["127.0.0.3"]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.spark.plans import keeping, plan
 from yarnspec.gateway.submit import assembly
-from yarnspec.gateway.submit.assembly import AmSize, Shipment, assemble
+from yarnspec.gateway.submit.assembly import AmSize, Shipment, acls_of, assemble
 from yarnspec.plan import (
     EXECUTOR_VARIABLES_FILE,
     HADOOP_CONF_JAR_FILE,
@@ -20,7 +20,7 @@ from yarnspec.plan import (
     SPARK_SECRET_FILE,
     Plan,
 )
-from yarnspec.yarn.skein.skein_application import LocalizedFile, SkeinApplication, as_document, specification
+from yarnspec.yarn.skein.skein_application import Acls, LocalizedFile, SkeinApplication, as_document, specification
 
 SECRET = "a-very-secret-word"
 VARIABLE = "not-for-everybody"
@@ -124,3 +124,22 @@ def test_users_secrets_stay_in_the_properties_file(tmp_path: Path) -> None:
     assert SECRET not in str(as_document(found))
     assert SECRET not in (tmp_path / PLAN_FILE).read_text()
     assert SECRET in (tmp_path / SPARK_PROPERTIES_FILE).read_text()
+
+
+def test_sparks_acls_hold_for_yarn_and_for_the_page() -> None:
+    assert acls_of({"spark.ui.view.acls": "ann"}) is None
+    properties = {
+        "spark.acls.enable": "true", "spark.admin.acls": "root", "spark.ui.view.acls": "ann, bob",
+        "spark.modify.acls.groups": "ops",
+    }  # fmt: skip
+    acls = acls_of(properties)
+    assert acls == Acls(
+        view_users=("root", "ann", "bob"), modify_users=("root",), modify_groups=("ops",)
+    )  # fmt: skip
+
+
+def test_skeins_own_server_lets_in_whom_the_acls_name(tmp_path: Path) -> None:
+    shown = made(tmp_path, properties={"spark.acls.enable": "true", "spark.ui.view.acls": "ann"})
+    acls = specification(shown).acls
+    assert (acls.enable, acls.ui_users, acls.view_users, acls.modify_users) == (True, ["ann"], ["ann"], [])
+    assert not specification(made(tmp_path)).acls.enable

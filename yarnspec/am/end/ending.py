@@ -50,6 +50,7 @@ def finish_application(
     master: SkeinMaster,
     history: ResultStore,
     document: Callable[[], StatusDocument],
+    write_report: Callable[[StatusDocument], None] | None = None,
 ) -> bool:
     """End the application for good; returns whether the ResourceManager will hear this result.
 
@@ -58,17 +59,22 @@ def finish_application(
     of running the program again. Afterwards this process has to end with 0: then Skein unregisters, however long the
     ResourceManager is away, and the provider puts the result in. With any other code Skein would leave it to the
     ResourceManager to start the program once more.
+
+    ``write_report``: what draws the last status, once all events are written; it raises nothing.
     """
     # Closing a file in HDFS takes its time: the log's is closed while the result is written.
     log.begin_close()
+    last = document()
     try:
-        history.finish(command, document())
+        history.finish(command, last)
     except Exception:
         _log.exception("the result could not be written to the history directory")
     if not answers.end_streams(_PATIENCE):
         _log.warning("somebody who follows the output has to read the rest of it in the log")
     if not log.close(_LOG_S):
         _log.warning("the event history is incomplete", why=log.problem)
+    if write_report is not None:
+        write_report(last)
     return _tell(command.status, command.diagnostics or command.reason, placement, master)
 
 

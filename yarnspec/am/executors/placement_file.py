@@ -13,7 +13,7 @@ from yarnspec.core.messages.events import HostReport
 from yarnspec.plan import PLACEMENT_FILE
 
 
-class Finish(msgspec.Struct, frozen=True, kw_only=True):
+class Finish(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How the application ends for good; the provider unregisters it with this."""
 
     status: Literal["SUCCEEDED", "FAILED", "KILLED"]
@@ -60,6 +60,8 @@ class PlacementFile:
         self._state = PlacementDocument(mode=mode, host_attribute=host_attribute, constraint=constraint, tags=tags)
         self.problem = ""
         """Why the file is older than what was commanded last; empty while all is well."""
+        self.link_afterwards: str | None = None
+        """Where YARN's link leads when the application has ended; None: to YARN's own page."""
         self._write_whole()
 
     def update(self, command: UpdatePlacement) -> None:
@@ -83,6 +85,7 @@ class PlacementFile:
 
     def finish(self, finish: Finish) -> None:
         """End the application for good; OSError when that cannot be written."""
+        finish = msgspec.structs.replace(finish, tracking_url=self.link_afterwards)
         self._state = msgspec.structs.replace(self._state, finish=finish, wanted=())
         self._write_whole()
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+
+import msgspec
+import structlog
 
 from yarnspec.am.page.live_page import LivePage
 from yarnspec.am.page.routes import PageServer, Routes
 from yarnspec.observe.http.page_order import PageOrder
+
+_log = structlog.get_logger()
+
+_REPORT_S = 30.0
 
 
 class ApplicationPage:
@@ -24,6 +33,18 @@ class ApplicationPage:
     def show_spark(self) -> Callable[[str], None] | None:
         """Who is to be told where Spark's page is; None where YARN's link leads there itself."""
         return self._routes.spark if self.is_shown else None
+
+    def write_report(self, order: PageOrder) -> None:
+        """Write the page into the history, in a process of its own; what fails there is logged, and no more."""
+        try:
+            subprocess.run(
+                [sys.executable, "-m", "yarnspec.livepage.report"], input=msgspec.json.encode(order), check=True,
+                capture_output=True, timeout=_REPORT_S,
+            )  # fmt: skip
+        except subprocess.CalledProcessError as error:
+            _log.warning("the page was not written", why=error.stderr.decode(errors="replace")[-2_000:])
+        except (OSError, subprocess.TimeoutExpired) as error:
+            _log.warning("the page was not written", why=str(error))
 
     def serve(self, order: PageOrder) -> None:
         """Begin to serve, now that there is something to ask."""

@@ -25,8 +25,9 @@ class HistorySettings(msgspec.Struct, frozen=True, kw_only=True):
     """Directory on the cluster's file system where each application's events and result stay after its end. `~` is the
     user's home there."""
 
-    report: bool = True
-    """Whether the application's page is written into its history directory at the end, as report.html."""
+    report: bool = False
+    """Whether the application's page is written into its history directory at the end, as report.html. The end takes
+    a second or two longer; `yarnspec report` writes the same afterwards."""
 
     retention_ms: int = 604_800_000
     """How long events and results stay. A later submit of the same user deletes older ones."""

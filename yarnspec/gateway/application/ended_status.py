@@ -40,8 +40,13 @@ def from_report(
     return _ended(document, report) if report.ended else document
 
 
-def with_report(document: StatusDocument, report: Report, *, link: str | None = None) -> StatusDocument:
-    """A status from the history, for an application of which YARN says that it ended: YARN has the last word."""
+def with_report(
+    document: StatusDocument, report: Report, *, link: str | None = None, page: str | None = None
+) -> StatusDocument:
+    """A status from the history, for an application of which YARN says that it ended: YARN has the last word.
+
+    ``page``: where its page was written to at its end.
+    """
     joined = msgspec.structs.replace(
         document,
         name=document.name or report.name,
@@ -50,7 +55,7 @@ def with_report(document: StatusDocument, report: Report, *, link: str | None = 
         state=state_of(report),
         started_ms=report.started_ms or document.started_ms,
         finished_ms=report.finished_ms or document.finished_ms,
-        links=Links(resource_manager=link),
+        links=Links(resource_manager=link, report=page),
     )
     return _ended(joined, report)
 

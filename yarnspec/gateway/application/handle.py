@@ -142,7 +142,9 @@ class Application:
         link = self._cluster.rm.application_url(self.id)
         entry = self._cluster.history.application(self.id) if report.ended else None
         if entry is not None:
-            told = ended.with_report(self._from_history(), report, link=link)
+            told = ended.with_report(
+                self._from_history(), report, link=link, page=self._cluster.history.report(self.id)
+            )
             if told.attempt:
                 return told
             # Killed before the negotiator's first record was written: YARN knows the attempt and its container.

@@ -21,7 +21,7 @@ from yarnspec.plan import (
 )
 from yarnspec.spark.executor import launch_script
 from yarnspec.spark.variables import export_script
-from yarnspec.yarn.skein.skein_application import LocalizedFile, SkeinApplication, SkeinContainer
+from yarnspec.yarn.skein.skein_application import Acls, LocalizedFile, SkeinApplication, SkeinContainer
 
 # Skein fixes its AM's command line; the java program itself reads this variable. The JVM works little and holds up the
 # driver while it starts: quick to start and small matters, the best machine code does not (0.6 s of 2 on two cores).
@@ -80,6 +80,7 @@ def assemble(plan: Plan, shipment: Shipment, directory: Path) -> SkeinApplicatio
         tags=shipment.tags,
         max_attempts=shipment.max_attempts,
         proxy_user=shipment.proxy_user,
+        acls=acls_of(shipment.properties),
         master=SkeinContainer(
             memory_mb=shipment.am.memory_mb,
             vcores=shipment.am.vcores,
@@ -97,6 +98,27 @@ def assemble(plan: Plan, shipment: Shipment, directory: Path) -> SkeinApplicatio
             ),
             files=shared | _executor_files(plan, directory),
         ),
+    )
+
+
+def acls_of(properties: dict[str, str]) -> Acls | None:
+    """Who may look at the application and who may change it, by Spark's own properties; None where they are off.
+
+    As in Spark, administrators may do both.
+    """
+
+    def listed(*keys: str) -> tuple[str, ...]:
+        words = ",".join(properties.get(key, "") for key in keys)
+        return tuple(dict.fromkeys(word.strip() for word in words.split(",") if word.strip()))
+
+    enabled = properties.get("spark.acls.enable", properties.get("spark.ui.acls.enable", "false"))
+    if enabled.strip().lower() != "true":
+        return None
+    return Acls(
+        view_users=listed("spark.admin.acls", "spark.ui.view.acls"),
+        view_groups=listed("spark.admin.acls.groups", "spark.ui.view.acls.groups"),
+        modify_users=listed("spark.admin.acls", "spark.modify.acls"),
+        modify_groups=listed("spark.admin.acls.groups", "spark.modify.acls.groups"),
     )
 
 

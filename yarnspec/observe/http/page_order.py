@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from yarnspec.observe.forms.document import StatusDocument
+
 
 class PageOrder(msgspec.Struct, frozen=True, kw_only=True):
     """Whose page, where its facts are, and under which path it is served.
@@ -17,6 +19,7 @@ class PageOrder(msgspec.Struct, frozen=True, kw_only=True):
         url: the negotiator's REST.
         token: what it lets in.
         options: the options that are not the defaults, for the page's foot.
+        last: the last status, of an application that has ended: its page is written into the history.
     """
 
     application_id: str
@@ -27,6 +30,7 @@ class PageOrder(msgspec.Struct, frozen=True, kw_only=True):
     url: str
     token: str
     options: tuple[tuple[str, str], ...] = ()
+    last: StatusDocument | None = None
 
     def __repr__(self) -> str:
         """Without the token, which has no business in a log."""

@@ -7,6 +7,7 @@
                                                    could not be written on, they go on in events-2.jsonl, and so on
                                          result.json           Result, written once, before YARN is told of the end
                                          status.json           the last status document
+                                         report.html           its page, where ``history.report`` asks for it
 
 An application that was killed, or whose AM was lost for good, has no result and no status: its events are all there is.
 """
@@ -29,6 +30,7 @@ APPLICATION_FILE = "application.json"
 EVENTS_FILE = "events.jsonl"
 RESULT_FILE = "result.json"
 STATUS_FILE = "status.json"
+REPORT_FILE = "report.html"
 
 _APPLICATION = re.compile(r"application_\d+_\d{4,}")
 _EPOCH = re.compile(r"epoch-([1-9]\d{0,8})")
@@ -165,6 +167,19 @@ class History:
         self._files.write_in_order(
             {f"{directory}/{STATUS_FILE}": _encoded(document), f"{directory}/{RESULT_FILE}": _encoded(result)}
         )
+
+    def write_report(self, application_id: str, page: bytes) -> None:
+        """Write the application's page."""
+        self._files.write(f"{self.path(application_id)}/{REPORT_FILE}", page)
+
+    def report(self, application_id: str) -> str | None:
+        """Where the application's page is; None when none was written."""
+        path = f"{self.path(application_id)}/{REPORT_FILE}"
+        try:
+            self._files.info(path)
+        except FileNotFoundError:
+            return None
+        return path
 
     def say_again(self, application_id: str, result: Result) -> None:
         """Write once more how it ended, beside the status of then."""

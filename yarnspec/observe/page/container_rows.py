@@ -36,6 +36,7 @@ class OverTime:
     wanted: str
     running: str
     pending: str
+    area: str
     top: int
     ticks: list[tuple[str, str]]
     deaths: list[Death]
@@ -65,9 +66,11 @@ def over_time(scene: Scene) -> OverTime | None:
     pending = _difference(asked, running)
     top = int(max((value for _, value in (*running, *asked)), default=1.0)) or 1
     deaths = _deaths(scene)
+    line = _line(running, scale, top)
     return OverTime(
         wanted=_line(asked, scale, top),
-        running=_line(running, scale, top),
+        running=line,
+        area=f"{line}V{HEIGHT:g}H{line[1:].partition(' ')[0]}z" if line else "",
         pending=_line(pending, scale, top),
         top=top,
         ticks=scale.ticks(),

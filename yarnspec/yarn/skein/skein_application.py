@@ -46,6 +46,15 @@ class SkeinContainer(msgspec.Struct, frozen=True, kw_only=True):
     label: str = ""
 
 
+class Acls(msgspec.Struct, frozen=True, kw_only=True):
+    """Who beside its owner may look at the application (its page included), and who may end it; ``*``: everybody."""
+
+    view_users: tuple[str, ...] = ()
+    view_groups: tuple[str, ...] = ()
+    modify_users: tuple[str, ...] = ()
+    modify_groups: tuple[str, ...] = ()
+
+
 class SkeinApplication(msgspec.Struct, frozen=True, kw_only=True):
     """One application: the AM's container and the executors' kind of container."""
 
@@ -56,6 +65,7 @@ class SkeinApplication(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     max_attempts: int = 2
     proxy_user: str = ""
+    acls: Acls | None = None
     log_level: str = "INFO"
 
 
@@ -71,6 +81,7 @@ def specification(application: SkeinApplication, security: skein.Security | None
             user=application.proxy_user,
             tags=set(application.tags),
             max_attempts=application.max_attempts,
+            acls=_acls(application.acls),
             master=skein.Master(
                 resources=skein.Resources(memory=master.memory_mb, vcores=master.vcores),
                 script=master.script,
@@ -94,6 +105,20 @@ def specification(application: SkeinApplication, security: skein.Security | None
         )
     except (TypeError, ValueError) as error:
         raise UsageError(f"Skein does not take this application: {error}") from error
+
+
+def _acls(acls: Acls | None) -> skein.ACLs:
+    if acls is None:
+        return skein.ACLs()
+    return skein.ACLs(
+        enable=True,
+        view_users=list(acls.view_users),
+        view_groups=list(acls.view_groups),
+        modify_users=list(acls.modify_users),
+        modify_groups=list(acls.modify_groups),
+        # Skein knows the users of its pages only by their names.
+        ui_users=list(acls.view_users),
+    )
 
 
 def as_document(application: SkeinApplication) -> dict[str, Any]:

@@ -1,0 +1,53 @@
+"""Arguments that a shell can complete: applications and hosts, asked of the cluster with little patience."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import click
+import msgspec
+from click.shell_completion import CompletionItem
+
+from yarnspec import options
+from yarnspec.gateway.cluster.access import Cluster
+from yarnspec.gateway.cluster.applications import LAST, listed
+
+_PATIENCE_MS = 3_000
+_MOST = 30
+
+
+class _FromTheCluster(click.ParamType[str]):
+    """Any text; what the cluster knows is offered. A cluster that does not answer offers nothing, and says nothing."""
+
+    def __init__(self, name: str, known: Callable[[Cluster], list[CompletionItem]]) -> None:
+        self.name = name
+        self._known = known
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's signature
+        """What begins like that."""
+        try:
+            loaded = options.load(None, ()).options
+            patient = msgspec.structs.replace(loaded.cluster, connect_timeout_ms=_PATIENCE_MS)
+            cluster = Cluster.from_environment(msgspec.structs.replace(loaded, cluster=patient))
+            try:
+                return [one for one in self._known(cluster) if str(one.value).startswith(incomplete)]
+            finally:
+                cluster.close()
+        except Exception:
+            return []
+
+
+def _applications(cluster: Cluster) -> list[CompletionItem]:
+    found = [
+        CompletionItem(one.id, help=f"{one.name}, {one.state.lower()}")
+        for one in listed(cluster, user=cluster.user, most=_MOST)
+    ]
+    return [CompletionItem(LAST, help="the newest"), *found] if found else []
+
+
+def _hosts(cluster: Cluster) -> list[CompletionItem]:
+    return [CompletionItem(one.host, help=one.state.lower()) for one in cluster.rm.hosts()]
+
+
+APPLICATION = _FromTheCluster("application", _applications)
+HOST = _FromTheCluster("host", _hosts)

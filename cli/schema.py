@@ -1,0 +1,38 @@
+"""`yarnspec schema`: what the JSON of other commands looks like, as JSON Schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+import msgspec
+
+from yarnspec.observe.forms.document import StatusDocument
+from yarnspec.observe.forms.schemas import events_schema
+from yarnspec.options import Options
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
+    "status": lambda: msgspec.json.schema(StatusDocument),
+    "events": events_schema,
+    "options": lambda: msgspec.json.schema(Options),
+}
+
+EXAMPLES = """
+\b
+Examples:
+  yarnspec schema status > status.schema.json
+  yarnspec schema events | jq '."$defs" | keys'
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("what", metavar="status|events|options", type=click.Choice(list(_MAKERS)))
+def command(*, what: str) -> None:
+    """Print the JSON Schema of `status -o json`, of one line of `events -o json`, or of the options.
+
+    Fields are only ever added: a document may have more than this version's schema names.
+    """
+    schema = {"$schema": _DIALECT, "title": f"yarnspec {what}", **_MAKERS[what]()}
+    click.echo(msgspec.json.format(msgspec.json.encode(schema), indent=2).decode())
