@@ -138,7 +138,9 @@ public final class AllocateRewriter {
         if (wished == null || (wished.startsWith("/") && registeredUrl == null)) {
             return registeredUrl;
         }
-        return wished.startsWith("/") ? URI.create(registeredUrl).resolve(wished).toString() : wished;
+        return wished.startsWith("/")
+                ? URI.create(registeredUrl).resolve(wished).toString()
+                : wished;
     }
 
     /** Skein's own blacklist is always empty; whatever a future one says stays in, ours goes before it. */

@@ -68,8 +68,9 @@ final class LastWord {
         // The ResourceManager saves the end first and says "not yet" meanwhile; after a while the next heartbeat goes
         // on.
         for (int poll = 0; !said && poll < POLLS_PER_CALL; poll++) {
-            FinishApplicationMasterResponse response = resourceManager.finishApplicationMaster(
-                    FinishApplicationMasterRequest.newInstance(finish.status(), finish.diagnostics(), finish.trackingUrl()));
+            FinishApplicationMasterResponse response =
+                    resourceManager.finishApplicationMaster(FinishApplicationMasterRequest.newInstance(
+                            finish.status(), finish.diagnostics(), finish.trackingUrl()));
             if (response.getIsUnregistered()) {
                 said = true;
                 events.finished(String.valueOf(finish.status()));

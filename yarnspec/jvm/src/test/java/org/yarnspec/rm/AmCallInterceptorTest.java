@@ -335,8 +335,7 @@ class AmCallInterceptorTest {
         allocate(FakeResourceManager.asks(1, 1));
         assertTrue(constraint().contains("etl") && constraint().contains("python"), constraint());
         assertFalse(constraint().contains("no-host.invalid"), constraint());
-        assertEquals(
-                Set.of("etl"), rm.last().getSchedulingRequests().get(0).getAllocationTags());
+        assertEquals(Set.of("etl"), rm.last().getSchedulingRequests().get(0).getAllocationTags());
         place(2, users + ",\"blocked_hosts\":[\"a\"]");
         allocate(FakeResourceManager.asks(1));
         SchedulingRequest now = rm.last().getSchedulingRequests().get(1);
