@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.core.world import HOSTS, World, hosts, names, of, only
@@ -341,10 +343,10 @@ def test_blocks_of_an_earlier_attempt_hold_the_containers_too_and_need_no_known_
 
 
 @pytest.mark.parametrize("down", [{}, {"h5": "LOST"}])
-def test_what_was_excluded_at_submit_holds_whatever_the_share_says_of_the_hosts_now(down: dict[str, str]) -> None:
+def test_what_was_excluded_at_submit_holds_whatever_the_share_says_of_the_hosts_now(down: dict[str, Any]) -> None:
     world = World(excluded_hosts=(H5, H4))
     world.start(report=False)
-    answer = world.tell(hosts(free_mb=None, **down))
+    answer = world.tell(hosts(**down))
     assert [one.host for one in of(BlockHost, answer)] == [H5, H4]
     assert of(RefuseBlock, answer) == []
 
