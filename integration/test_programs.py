@@ -103,7 +103,7 @@ def test_shipped_files_modules_archives_and_a_packed_environment(
     shipped = submit(str(program), *packages, options=[*options, *environment])
     checks = yarnspec("doctor", *environment, "-o", "json").expect(0).document["checks"]
     (python,) = (check for check in checks if check["name"] == "Python on hosts")
-    assert python["state"] == "ok"
+    assert python["state"] == "ok", python
     assert python["found"].startswith("yarnspec-environment/bin/python on 127.0.0.")
     (report,) = shipped.wait().expect(0).lines
     assert report["program"] == program.name
