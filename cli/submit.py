@@ -78,6 +78,8 @@ def run(request: SubmitRequest) -> int:
         )
     if last.state != "SUCCEEDED":
         _say_failure(application, last)
+    if last.links.report is not None:
+        click.echo(f"yarnspec: its report: {last.links.report}", err=True)
     # Only here: where waiting broke off, the thread that reads the output may still use the connections.
     application.close()
     return code

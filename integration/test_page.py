@@ -18,10 +18,14 @@ from integration import browser
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
 from integration.slowhosts import SLOWER, SPREAD, write_sizes
+from integration.submitting import ONE_EXECUTOR
 from integration.waiting import wait_for
 
 pytestmark = pytest.mark.usefixtures("fast_hosts")
 
+STRANGER = "dr.who"
+"""YARN's proxy calls those by this name who do not say who they are."""
+GUARDED = ("--conf", "spark.acls.enable=true")
 SCREENSHOTS = Path(os.environ.get("YARNSPEC_SCREENSHOTS", "/tmp/yarnspec-screenshots"))
 
 
@@ -50,6 +54,11 @@ def test_the_page_of_a_running_application(
         "speculation.slot_patience=500ms",
         "--set",
         "am.page=true",
+        "--set",
+        "history.report=true",
+        *GUARDED,
+        "--conf",
+        f"spark.ui.view.acls={STRANGER}",
     ]
     submission = submit("waits.py", str(tmp_path), options=options)
     application = submission.application_id()
@@ -82,8 +91,26 @@ def test_the_page_of_a_running_application(
     assert f"/proxy/{application}/spark/stages/" in spark
     (tmp_path / "stop").touch()
     (tmp_path / "end").touch()
-    submission.wait(180).expect(0)
+    written = f"/{application}/report.html"
+    assert re.search(
+        rf"^yarnspec: its report: hdfs://\S+{written}$", submission.wait(180).expect(0).stderr, re.MULTILINE
+    )
     the_report(yarnspec, application, tmp_path)
+
+
+def test_whom_the_acls_do_not_name_is_refused(submit: Submit, cluster: Cluster) -> None:
+    submission = submit("idle.py", options=[*ONE_EXECUTOR, "--set", "am.page=true", *GUARDED])
+    url = f"{cluster.mini.rm_url}/proxy/{submission.application_id()}/"
+
+    def refused() -> str:
+        try:
+            with urllib.request.urlopen(url, timeout=20) as answer:  # noqa: S310 - the mini cluster's
+                assert "Timeline by host" not in answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.read().decode() if error.code in (401, 403) else ""
+        return ""
+
+    assert "Timeline by host" not in wait_for("a refusal", refused, 60)
 
 
 def beside_a_slow_host(url: str, slow: str) -> None:

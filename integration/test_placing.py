@@ -1,35 +1,23 @@
-"""Where containers come, as the ResourceManager tells it.
-
-The programs never make a SparkContext: an executor waits in its script until the driver listens, so that these
-applications cost little more than their containers.
-"""
+"""Where containers come, as the ResourceManager tells it. Programs without a SparkContext cost little beside them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
-from integration.submitting import Submission
+from integration.submitting import PROGRAMS, Submission
 from integration.waiting import wait_for
 
 PATIENCE_S = 90
 BLACKLIST, CONSTRAINTS = ("--set", "placement.mode=blacklist"), ("--set", "placement.mode=constraints")
 LIMIT = ("--set", "placement.max_per_host=1")
 SOAK = pytest.mark.soak
-
-
-@pytest.fixture
-def idle(tmp_path: Path) -> str:
-    """A program that does nothing for a while."""
-    path = tmp_path / "idle.py"
-    path.write_text("import time\ntime.sleep(300)\n")
-    return str(path)
+IDLE = str(PROGRAMS / "idle.py")
 
 
 @pytest.fixture
@@ -78,16 +66,15 @@ def test_containers_are_spread_as_planned(
     submit: Submit,
     yarnspec: Yarnspec,
     cluster: Cluster,
-    idle: str,
     *,
     executors: int,
     mode: tuple[str, ...],
     even: list[int],
 ) -> None:
     options = [*mode, "--num-executors", str(executors)]
-    planned = plan(yarnspec, "--executor-memory", "512m", *options, idle)
+    planned = plan(yarnspec, "--executor-memory", "512m", *options, IDLE)
     assert sorted((len(host["containers"]) for host in planned["hosts"]), reverse=True)[: len(even)] == even
-    submission = submit(idle, options=options)
+    submission = submit(IDLE, options=options)
     assert sorted(counts(cluster, submission, executors).values(), reverse=True) == even
     shown = plan(yarnspec, submission.application_id())
     assert sum(len(host["containers"]) for host in shown["hosts"]) == executors
@@ -95,50 +82,48 @@ def test_containers_are_spread_as_planned(
 
 @SOAK
 @pytest.mark.parametrize("mode", [BLACKLIST, CONSTRAINTS])
-def test_without_spreading_some_host_gets_more(
-    submit: Submit, cluster: Cluster, idle: str, *, mode: tuple[str, ...]
-) -> None:
+def test_without_spreading_some_host_gets_more(submit: Submit, cluster: Cluster, *, mode: tuple[str, ...]) -> None:
     """The control: of several applications one at least lies unevenly."""
     spreads = []
     for _ in range(3):
-        submission = submit(idle, options=[*mode, "--num-executors", "8", "--set", "placement.spread=false"])
+        submission = submit(IDLE, options=[*mode, "--num-executors", "8", "--set", "placement.spread=false"])
         found = counts(cluster, submission, 8)
         spreads.append(max(found.values()) - min(found[host] for host in cluster.hosts))
         submission.stop()
     assert max(spreads) > 1, spreads
 
 
-def test_a_blocked_host_gets_nothing_and_the_others_share(submit: Submit, cluster: Cluster, idle: str) -> None:
+def test_a_blocked_host_gets_nothing_and_the_others_share(submit: Submit, cluster: Cluster) -> None:
     excluded = cluster.hosts[1]
-    found = counts(cluster, submit(idle, options=[*BLACKLIST, "--num-executors", "8", "--exclude-hosts", excluded]), 8)
+    found = counts(cluster, submit(IDLE, options=[*BLACKLIST, "--num-executors", "8", "--exclude-hosts", excluded]), 8)
     assert excluded not in found
     assert sorted(found.values()) == [2, 3, 3]
 
 
 def test_a_limit_and_a_users_constraint_hold_together(
-    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, idle: str, python_host: str
+    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, python_host: str
 ) -> None:
     """Two hosts suit, and one container on each is allowed: of three one is not asked for."""
     elsewhere = cluster.hosts[0]
     either = f"or(python=3.11:nm.yarn.io/host={elsewhere})"
     options = [*CONSTRAINTS, *LIMIT, "--num-executors", "3", "--placement-constraint", either]
-    submission = submit(idle, options=options)
+    submission = submit(IDLE, options=options)
     assert counts(cluster, submission, 2) == {python_host: 1, elsewhere: 1}
     status = yarnspec("status", submission.application_id(), "-o", "json").expect(0).document
     assert status["placement_constraint"] == either
     assert any("1 executors are not asked for: at most 1 may be on one host" in one for one in status["warnings"])
 
 
-def test_a_constraint_on_tags_of_its_own_keeps_executors_apart(submit: Submit, cluster: Cluster, idle: str) -> None:
+def test_a_constraint_on_tags_of_its_own_keeps_executors_apart(submit: Submit, cluster: Cluster) -> None:
     apart = ["--set", "placement.tags=etl", "--placement-constraint", "notin,node,etl"]
-    found = counts(cluster, submit(idle, options=[*CONSTRAINTS, *apart, "--num-executors", "4"]), 4)
+    found = counts(cluster, submit(IDLE, options=[*CONSTRAINTS, *apart, "--num-executors", "4"]), 4)
     assert found == dict.fromkeys(cluster.hosts, 1)
 
 
-def test_what_cannot_be_had_is_refused_before_anything_is_submitted(submit: Submit, idle: str) -> None:
+def test_what_cannot_be_had_is_refused_before_anything_is_submitted(submit: Submit) -> None:
     for options, why in (
         ([*CONSTRAINTS, "--placement-constraint", "python=2.7"], "no running host satisfies 'rm.yarn.io/python=2.7'"),
         ([*CONSTRAINTS, "--placement-constraint", "in,node"], "'in,node' (from character 1) is wrong"),
         ([*BLACKLIST, "--placement-constraint", "notin,node,x"], "the mode is blacklist"),
     ):
-        assert why in submit(idle, options=options).wait().expect(2).stderr
+        assert why in submit(IDLE, options=options).wait().expect(2).stderr
