@@ -71,15 +71,7 @@ def run(request: SubmitRequest) -> int:
     if data_only:
         _print(application, last, request.output, code)
     _say_not_swept(submission)
-    if not followed.whole_output:
-        click.echo(
-            f"error: the program's output is not whole; try  yarnspec logs {application.id} --file driver.stdout",
-            err=True,
-        )
-    if last.state != "SUCCEEDED":
-        _say_failure(application, last)
-    if last.links.report is not None:
-        click.echo(f"yarnspec: its report: {last.links.report}", err=True)
+    _say_end(application, followed)
     # Only here: where waiting broke off, the thread that reads the output may still use the connections.
     application.close()
     return code
@@ -135,6 +127,18 @@ def _say_how_to_go_on(application: Application) -> None:
         f"yarnspec: end it with     yarnspec kill {application.id}",
         err=True,
     )
+
+
+def _say_end(application: Application, followed: Followed) -> None:
+    if not followed.whole_output:
+        click.echo(
+            f"error: the program's output is not whole; try  yarnspec logs {application.id} --file driver.stdout",
+            err=True,
+        )
+    if followed.last.state != "SUCCEEDED":
+        _say_failure(application, followed.last)
+    if followed.last.links.report is not None:
+        click.echo(f"yarnspec: its report: {followed.last.links.report}", err=True)
 
 
 def _say_failure(application: Application, last: StatusDocument) -> None:
