@@ -23,7 +23,7 @@ OPTIONS = (
     "--conf", "spark.scheduler.minRegisteredResourcesRatio=1.0",
     "--conf", "spark.sql.shuffle.partitions=5", "--conf", "spark.sql.files.maxPartitionBytes=16k",
     "--conf", "spark.sql.files.openCostInBytes=16k",
-    # Of two small tables AQE broadcasts the one that is there first, which may be another one in the next life.
+    # Of two small tables AQE broadcasts the one that is there first, which may be another one under the next driver.
     "--conf", "spark.sql.adaptive.autoBroadcastJoinThreshold=-1",
 )  # fmt: skip
 SEED = 7

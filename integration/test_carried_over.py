@@ -87,7 +87,7 @@ class Rounds:
         wait_for("no copy", lambda: not self.status()["speculation"]["ledger"]["copies_running"], 20)
 
     def kill(self, slow: str) -> None:
-        """Kill the whole application master; the next life is to run rounds again."""
+        """Kill the whole application master; the next driver is to run rounds again."""
         # The next one may be given the slow host, and would not register there before YARN gives it up.
         self._cluster.mini.host_slow(slow, 1)
         (self._directory / "stop").unlink()

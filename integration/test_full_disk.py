@@ -60,7 +60,7 @@ def cluster(
 def test_a_full_disk_ends_the_recording_and_not_the_job(
     submit: Submit, cluster: Cluster, set_full: Callable[[bool], None], tmp_path: Path
 ) -> None:
-    """The status says so; when there is room again the next life uses what was recorded before."""
+    """The status says so; when there is room again the next driver uses what was recorded before."""
     order = {"tasks": 20, "records": 500, "stages": 3}
     (tmp_path / "go-1.json").write_text(json.dumps(order))
     submission = submit(waiting.__file__, str(tmp_path), "0", options=[*OPTIONS, *APART])

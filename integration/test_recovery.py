@@ -1,4 +1,4 @@
-"""The driver or the application master dies in the middle: its next life goes on with what is left.
+"""The driver or the application master dies in the middle: the next driver goes on with what is left.
 
 A driver that dies alone has it in the same application master, in the next epoch; where that dies too it is the next
 attempt's first.
@@ -171,7 +171,7 @@ def check_what_is_told_after_the_end(run: Run, blocked_host: str, yarnspec: Yarn
     flags = ["--epoch", "1", "--type", "MapFinished"]
     maps = yarnspec("journal", "show", application, *flags, "-o", "json").expect(0).lines
     assert len({(one["shuffle"], one["index"]) for one in maps}) == run.recovery["saved_outputs"]
-    # Stages are numbered anew in each life: this one is of the last.
+    # Stages are numbered anew in each driver epoch: this one is of the last.
     task = run.finished(epoch)[-1]
     name = f"{task['stage']}.{task['index']}"
     explained = yarnspec("explain", application, "--task", name, "-o", "json").expect(0).document

@@ -109,7 +109,7 @@ def test_damaged_outputs_and_a_cut_journal(submit: Submit, cluster: Cluster, rep
 
 
 def test_what_was_recorded_before_the_journal_could_not_be_written(submit: Submit, cluster: Cluster) -> None:
-    """The lease of its open file is taken away: the job goes on, and the next life uses what is there."""
+    """The lease of its open file is taken away: the job goes on, and the next driver uses what is there."""
     submission = submit(shuffles.__file__, str(SEED), options=[*OPTIONS, *APART])
     application = submission.application_id()
     wait_for_outputs(cluster, application, shuffles.TASKS + 5)
@@ -174,7 +174,7 @@ def test_what_has_waited_too_long_is_not_used(submit: Submit, cluster: Cluster) 
 
 @contextlib.contextmanager
 def no_next_life(cluster: Cluster) -> Iterator[None]:
-    """There is no ResourceManager meanwhile: the next life begins when everything is as it shall be."""
+    """There is no ResourceManager meanwhile: the next driver begins when everything is as it shall be."""
     cluster.mini.rm_stop(kill=True)
     try:
         yield

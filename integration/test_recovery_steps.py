@@ -79,7 +79,7 @@ class Steps:
         self._strike("master")
 
     def sealing(self) -> int:
-        """The next life has begun its epoch, whose number is returned, and is about to end the one before.
+        """The next driver has begun its epoch, whose number is returned, and is about to end the one before.
 
         It is always the master that dies: there is no driver yet.
         """

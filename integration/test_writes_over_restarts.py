@@ -42,7 +42,7 @@ def test_what_a_program_added_is_not_added_again(
     actions = [one["action"] for one in records if one["type"] == "AnswerWrite" and one["epoch"] == 2]
     if case == "own":
         ended.expect(1)
-        assert "which an earlier life of it has changed since" in ended.stderr
+        assert "which an earlier driver epoch has changed since" in ended.stderr
         assert "twice" in str(status["final"])
         assert actions[-1] == "stop"
     else:

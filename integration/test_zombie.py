@@ -54,7 +54,7 @@ def test_a_master_that_was_only_stopped_does_no_harm(
         with faults.held([last["skein-am"]]):
             with faults.held([last["negotiator"]]):
                 with faults.held(each.pid for each in old if each.what not in last):
-                    wait_for("the next life", lambda: len(journal.epochs()) > 1, WAIT_S)
+                    wait_for("the next driver", lambda: len(journal.epochs()) > 1, WAIT_S)
                     gates.go("commitJob")
                     gates.reached(4)
                     published = listing(cluster, target)

@@ -158,13 +158,13 @@ def test_what_cannot_go_with_what_was_written_is_not_written(case: str, repeatab
         assert outcome(second)
     else:
         assert second.exit_code == 1
-        assert "half-0 was written by an earlier life of the program and is kept" in said
+        assert "half-0 was written by an earlier driver epoch and is kept" in said
         assert not (directory / "data" / "half-1" / "_SUCCESS").exists()
 
 
 @pytest.mark.soak
 def test_a_half_that_was_written_is_not_taken_for_that_of_another_draw(directory: Path) -> None:
-    """The next life leaves out the first day: its first draw is that day's, and one half of the other is there."""
+    """The next driver leaves out the first day: its first draw is that day's, and one half of the other is there."""
     application = LocalSpark(directory / "killed")
     killed = application.run(command("looped", directory), kill_at=("write_committing", 4, "asked"))
     assert killed.exit_code == -9
@@ -178,10 +178,10 @@ def test_a_half_that_was_written_is_not_taken_for_that_of_another_draw(directory
 @pytest.mark.parametrize(
     ("case", "killed_in", "fails"),
     [
-        ("remodeled", 2, False),  # The next life leaves out the first output, and makes none of its shuffles.
+        ("remodeled", 2, False),  # The next driver leaves out the first output, and makes none of its shuffles.
         ("sunk", 2, False),
         ("remodeled", 2, True),
-        ("remodeled", 1, True),  # The first output does not fail in the next life.
+        ("remodeled", 1, True),  # The first output does not fail under the next driver.
         ("remodeled_records", 1, True),
         ("sunk_records", 1, True),
     ],
@@ -209,7 +209,7 @@ OTHERS = ("files", "written", "rows", "adaptive")
 @pytest.mark.one_a_day("looks the same")
 @pytest.mark.parametrize("case", ["days", *OTHERS])
 def test_what_looks_the_same_for_another_day_is_another(case: str, directory: Path) -> None:
-    """The next life leaves out the days that are there, so that its first shuffle is the last one's third."""
+    """The next driver leaves out the days that are there, so that its first shuffle is the last one's third."""
     application = LocalSpark(directory / "killed")
     killed = application.run(command(case, directory), kill_when=lambda maps, _shuffles: maps >= 10)
     assert killed.exit_code == -9

@@ -103,7 +103,7 @@ def test_which_partitions_are_put_together_does_not_go_by_where_outputs_are(inpu
 def test_the_shuffles_of_a_second_output_of_the_same_frame_are_used_again(
     case: str, at: str, number: str, adaptive: str, directory: Path
 ) -> None:
-    """The next life leaves out the first output, and makes none of its shuffles.
+    """The next driver leaves out the first output, and makes none of its shuffles.
 
     Those of the second one are there, or, where it has not begun, still those of the first.
     """

@@ -357,7 +357,7 @@ def test_a_helper_whose_first_save_failed_only_in_the_first_life(
 
 @pytest.fixture
 def life(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Has what follows be another life of the driver."""
+    """Has what follows be another driver."""
     owner = yarnspec.sink.sink._owner
 
     def begin(epoch: int) -> None:

@@ -260,7 +260,7 @@ def test_a_program_that_adds_to_its_own_input_is_stopped(case: str, directory: P
     assert first.exit_code == -9
     before = sorted(path.name for path in data.rglob("*") if path.is_file())
     second = application.run(program(case, data))
-    assert "which an earlier life of it has changed since" in second.stopped
+    assert "which an earlier driver epoch has changed since" in second.stopped
     assert sorted(path.name for path in data.rglob("*") if path.is_file()) == before
 
 
@@ -401,7 +401,7 @@ def test_another_rdd_where_one_was_saved_finds_that_in_its_way_as_ever(directory
     before = files_in(data / "sums")
     second = application.run(program("saved-or-not", data))
     assert (second.exit_code, second.skipped) == (0, 0)
-    assert "sums is in the way: an earlier life of it has written there" in second.log.read_text()
+    assert "sums is in the way: an earlier driver epoch has written there" in second.log.read_text()
     assert files_in(data / "sums") == before
 
 

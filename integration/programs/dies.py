@@ -1,4 +1,4 @@
-"""Lets its own driver's JVM abort before anything is finished: `dies.py STARTS_FILE`, a line for each life."""
+"""Lets its own driver's JVM abort before anything is finished: `dies.py STARTS_FILE`, a line for each driver epoch."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """`python -m integration.soak.everystep`: a thousand simulated programs, whose first life dies at each of its steps.
 
-The driver alone does, or its master too, or it is only taken for dead and goes on between the steps of the next life.
+The driver alone does, or its master too, or it is only taken for dead and goes on between the steps of the next driver.
 In another run of each program lives die at steps that are drawn, and a life begins with every prefix of the journal
 that they leave. Programs that write, with a journal of their own, die at each of their steps too, or live on beside
-their next life. `make test` tries a few of all. Needs no cluster; takes some minutes.
+their next driver. `make test` tries a few of all. Needs no cluster; takes some minutes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main(*, scenarios: int, processes: int) -> None:
     deaths = ", ".join(f"{seen[way]:,} {way}" for way in WAYS)
     click.echo(
         f"{scenarios:,} scenarios, {time.monotonic() - begun:.0f} s: deaths: {deaths}; {seen['cuts']:,} cuts; "
-        f"{seen['beside']:,} steps beside a next life; "
+        f"{seen['beside']:,} steps beside a next driver; "
         f"{seen['died writing']:,} programs that write and die, {seen['beside writing']:,} that live on; "
         f"refused: {seen['fenced']:,} lives, {seen['refused']:,} records, {seen['refused_late']:,} messages; "
         f"{len(broken)} broken rules"

@@ -324,7 +324,7 @@ class Cluster(RuleBasedStateMachine):
         return answer
 
     def journal_is_read(self) -> None:
-        """As soon as it is asked for; each life has finished something."""
+        """As soon as it is asked for; each epoch has finished something."""
         earlier = tuple(range(1, self.epoch))
         answer = self.tell(rec.JournalReplayed(epochs=earlier, progress=self.epoch - 1))
         assert [one.epoch for one in of(StartDriver, answer)] == ([self.epoch] if earlier else [])

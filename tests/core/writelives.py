@@ -3,7 +3,7 @@
 The core decides, as for a real driver; files, journal and driver are played here. A file's name holds the job that
 wrote it, its rows are the numbers of the changes that made them. A crash may come between any two steps, and cuts the
 journal somewhere behind what an answer has waited for. A driver may also be taken for dead: then its journal is sealed,
-the next life runs from its start to its end between two steps of it, and it goes on.
+the next driver runs from its start to its end between two steps of it, and it goes on.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def run(changes: list[Change], crashes: list[int], rng: random.Random, *, waits:
 
 
 class Beside(NamedTuple):
-    """How the next life ended, what became of the one before it that lived on, and what the files are then.
+    """How the next driver ended, what became of the one before it that lived on, and what the files are then.
 
     ``deleted``: it was told that it may overwrite something while it was the only one, and did it when it was not.
     """
@@ -151,7 +151,7 @@ class Beside(NamedTuple):
 def run_beside(changes: list[Change], sealed: int, awake: int, rng: random.Random, crash: int = 0) -> Beside:
     """Run a life whose journal is sealed after so many steps, and which is frozen after so many more.
 
-    It goes on when the next life has come to its end. ``crash``: when the one before the two of them died; 0: none did.
+    It goes on when the next driver has come to its end. ``crash``: when the one before the two of them died; 0: none did.
     """
     files, recorded, before, swapped = inputs(changes), Recorded(), 0, False
     if crash:
@@ -252,7 +252,7 @@ class Life:
                 self._move(change.target, f"{change.source}.done", one_by_one=False)
 
     def journal(self, rng: random.Random) -> Recorded:
-        """What the next life finds: what was durable, and as much of the rest as chance will have."""
+        """What the next driver finds: what was durable, and as much of the rest as chance will have."""
         recorded = Recorded()
         for record in self._past + self._written[: rng.randint(self._durable, len(self._written))]:
             recorded.apply(record)

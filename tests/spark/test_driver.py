@@ -275,7 +275,7 @@ def test_the_next_life_s_output_follows_and_its_last_words_are_its_own(container
 def test_lack_of_memory_is_told_from_other_ends_by_force(container: Container) -> None:
     said = "# java.lang.OutOfMemoryError: Java heap space"
     assert container.run(f"echo '{said}'; kill -9 $$").out_of_memory
-    assert not container.run("kill -9 $$").out_of_memory  # an earlier life's words are not this one's
+    assert not container.run("kill -9 $$").out_of_memory  # an earlier driver's words are not this one's
     assert not container.run(f"echo '{said}'; exit 3").out_of_memory
 
 

@@ -509,7 +509,7 @@ print(json.dumps([hashlib.sha256(data).hexdigest(), cloudpickle.loads(data)(2)])
 
 @pytest.mark.parametrize("recovery", [True, False])
 def test_functions_are_pickled_alike_wherever_the_program_lies(tmp_path: Path, recovery: bool) -> None:
-    """A driver's next life on another host has to recognize them; without recovery nothing of pyspark is touched."""
+    """A next driver on another host has to recognize them; without recovery nothing of pyspark is touched."""
     found = []
     for name in ("one", "another"):
         program = Program(tmp_path / name)

@@ -1,4 +1,4 @@
-"""The journal: what the driver's next life needs of the former ones, on the cluster's file system.
+"""The journal: what the next driver needs of the former ones, on the cluster's file system.
 
 ::
 
@@ -7,7 +7,7 @@
                                                         sealed    how much of them counts; there when n is over for good
                                                         stopped   why n could not be recorded to its end
 
-``docs/journal-format.md`` has the bytes. Who writes (the AM), once for each life of the driver::
+``docs/journal-format.md`` has the bytes. Who writes (the AM), once for each driver epoch::
 
     directory = JournalDirectory(files, path)              # directory.py
     journal, past = directory.begin(began, on_stopped=…)   # began: EpochBegan; fences the former writers; blocks

@@ -76,7 +76,7 @@ class ProgramEnd(msgspec.Struct, frozen=True):
 
 
 class DriverExit(msgspec.Struct, frozen=True):
-    """How a driver ended: ``crashed`` when another life may go better, else the program's own result.
+    """How a driver ended: ``crashed`` when another epoch may go better, else the program's own result.
 
     ``out_of_memory``: its JVM said so. ``killed``: somebody outside ended it, by SIGKILL or SIGTERM, and the kernel was
     not short of memory meanwhile.
@@ -257,7 +257,7 @@ class DriverProcess:
         )
 
     def _end_left_over(self, deadline_s: float = _LEFT_OVER_S) -> None:
-        """End what a killed driver left running: the program or what it started must not go on beside the next life."""
+        """End what a killed driver left running: the program or what it started must not go on beside the next driver."""
         mark = f"{_PROGRAM_END}={self._directory / PROGRAM_END_FILE}".encode()
         until_s = time.monotonic() + deadline_s
         while (left := _processes_with(mark)) and time.monotonic() < until_s:

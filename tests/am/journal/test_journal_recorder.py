@@ -632,7 +632,7 @@ def test_a_driver_that_was_replaced_must_not_commit_where_what_was_recorded_coul
 def test_a_record_that_cannot_be_made_ends_the_recording_before_its_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The next life must not take the write that follows for one that never was."""
+    """The next driver must not take the write that follows for one that never was."""
     epoch = Epoch(tmp_path, 1)
     epoch.replayed()
     assert go_on(epoch, BEGUN)["action"] == "run"

@@ -195,7 +195,7 @@ def test_without_a_journal_a_write_goes_on_unless_a_later_epoch_has_begun(
 
 @pytest.mark.parametrize("opened", [True, False])
 def test_what_no_later_epoch_could_know_to_be_missing_is_not_written(driver: Driver, opened: bool) -> None:
-    """Its next life would write it again: neither a record nor word that there is none can be left."""
+    """The next driver would write it again: neither a record nor word that there is none can be left."""
     if opened:
         driver.replies.stopping(Stopped("the disk is full", fenced=False))
         driver.replies.stopped()

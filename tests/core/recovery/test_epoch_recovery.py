@@ -199,7 +199,7 @@ def test_what_has_waited_too_long_is_not_used_and_nobody_waits_for_its_hosts(wai
     assert WINDOW_TIMER not in {one.name for one in of(cm.SetTimer, ready)}
     found = answer(world, declared())
     assert (found.shuffle, found.restore, found.record) == (None, False, True)
-    # What is recorded now is worth another life.
+    # What is recorded now is worth another epoch.
     assert of(cm.RecordProgress, world.tell(rec.MapOutputsRecorded()))
 
 
@@ -285,7 +285,7 @@ def test_a_map_output_is_progress_and_so_is_a_job_that_no_epoch_ended_before() -
 
 
 def test_outputs_are_no_progress_where_none_of_those_before_could_be_used() -> None:
-    """A program whose shuffles are others in each life would run as often as it may, for nothing."""
+    """A program whose shuffles are others in each driver epoch would run as often as it may, for nothing."""
     world = World(recovery=ON)
     world.start(2)
     world.tell(replayed(saved()))
@@ -649,7 +649,7 @@ def test_a_fault_of_ours_costs_the_recovery_and_not_the_job(method: str) -> None
 
 
 def test_what_must_not_be_used_is_refused_after_a_fault_of_ours_too() -> None:
-    """What was recorded before is used again by the next life."""
+    """What was recorded before is used again by the next driver."""
     world = World(recovery=ON)
     world.start(1)
     world.tell(rec.JournalReplayed())

@@ -69,7 +69,7 @@ def test_a_core_that_believes_only_in_recorded_commits_is_noticed(monkeypatch: p
 
 
 def beside_everywhere(seed: int) -> Counter[str]:
-    """Let a program be taken for dead at each of its steps, and go on when the next life has ended."""
+    """Let a program be taken for dead at each of its steps, and go on when the next driver has ended."""
     seen: Counter[str] = Counter()
     rng = random.Random(seed)  # noqa: S311 - the same each time
     # What a program moves by itself nobody can refuse.

@@ -155,7 +155,7 @@ CASES: dict[str, tuple[list[wr.SavedWrite], list[Any], list[str]]] = {
         [declared("s2", mode="add"), declared("s1", mode="add", number=2), reads(X)],
         ["skip", "skip", "run"],
     ),
-    "overwrites partitions, takes them away, overwrites partitions in the next life": (
+    "overwrites partitions, takes them away, overwrites partitions in the next driver": (
         [write(1, mode="amend", existed=False), write(2, mode="amend", existed=False, epoch=2)],
         [declared("", mode="amend")],
         ["stop"],
@@ -286,7 +286,7 @@ MOVED: dict[str, tuple[list[wr.SavedWrite], list[InputsRead], list[Any], list[st
     "writes beside, renames, skips it when it is there": (
         [write(1, TMP), write(2, Y)], [had_read(X), had_read(OUT, 2)], [finds(OUT, "j1")], ["run"],
     ),
-    "it was an earlier life that had read there": (
+    "it was an earlier driver epoch that had read there": (
         [write(1, TMP, epoch=2)], [had_read(OUT, 1, 1)], [finds(OUT, "j1")], ["run"],
     ),
     "what was beside X is written anew before X is read": (
@@ -438,7 +438,7 @@ def test_who_would_apply_a_change_twice_is_told_so_and_not_tried_again() -> None
     end = only(cm.FinishApplication, world.commands)
     assert (end.status, end.exit_code) == ("FAILED", 1)
     assert (
-        f"reads {X}, which an earlier life of it has changed since (write 7, committed in epoch 1)" in end.diagnostics
+        f"reads {X}, which an earlier driver epoch has changed since (write 7, committed in epoch 1)" in end.diagnostics
     )
     assert "twice" in end.diagnostics
 
@@ -567,7 +567,7 @@ def test_where_what_was_overwritten_is_there_again_it_is_as_if_the_write_had_nev
 
 @pytest.mark.parametrize("mode", ["replace", "amend"])
 def test_what_stays_until_the_commit_is_overwritten_only_then(mode: Any) -> None:
-    """The job of an overwrite may itself read what is there: what an earlier life has written after that."""
+    """The job of an overwrite may itself read what is there: what an earlier driver epoch has written after that."""
     world = epoch(write(1, X, mode, signature=""))
     assert says(world, declared("", X, mode)) == "run"
     begun = world.tell(beginning(defers=True))

@@ -355,7 +355,7 @@ class Recording:
             self._refused()
 
     def _refused(self) -> None:
-        if not self._closing.is_set():  # else this driver has died, and the later epoch may be its own next life
+        if not self._closing.is_set():  # else this driver has died, and the later epoch may be its own next driver
             self._tell_refused_soon()
 
     def _tell_refused_soon(self) -> threading.Thread:

@@ -33,7 +33,7 @@ class Driver:
 
     ``goal`` says how many executors a new SparkContext is to have.
     ``context_over`` is called when a SparkContext is gone with all its stages, ``context_begun`` when one has started,
-    with whether it is the driver's first; ``life_over`` when the driver has died and another life of it will come,
+    with whether it is the driver's first; ``life_over`` when the driver has died and another epoch of it will come,
     ``life_begun`` when that has begun, with its epoch and why.
     """
 

@@ -458,7 +458,7 @@ class EpochRecovery:
 
     def _job_over(self, event: ev.JobEnded, _now_ms: int) -> list[Command]:
         if event.stream and not event.failure and not self._progressed:
-            return self._progress(f"job {event.job} of a stream has ended: each life of it does something new")
+            return self._progress(f"job {event.job} of a stream has ended: each driver epoch does something new")
         # A job that an earlier epoch has seen the end of is nothing new.
         if event.failure or event.job < self._jobs:
             return []

@@ -44,7 +44,7 @@ class WriteCoordinator:
     Args:
         lifecycle: which epoch it is, and how the application ends.
         progress: what follows from something that no earlier epoch has finished, told why.
-        lost: why an earlier life in this container may have written more than the journal has; empty when it has not.
+        lost: why an earlier driver epoch in this container may have written more than the journal has; empty when it has not.
     """
 
     def __init__(self, lifecycle: Lifecycle, progress: Callable[[str], list[Command]], *, lost: str = "") -> None:
@@ -90,7 +90,7 @@ class WriteCoordinator:
 
     @property
     def lost(self) -> str:
-        """Why the next life in this container must not believe that the journal has all that was written."""
+        """Why the next driver in this container must not believe that the journal has all that was written."""
         if self._untold and not self._lost:
             return f"epoch {self._lifecycle.epoch} wrote what could not be recorded"
         return self._lost

@@ -170,19 +170,19 @@ class Writes:
         # What was read may have been the outcome of this very write.
         if _refused(declared):
             return WriteVerdict(
-                "run", f"something is there that an earlier life of it may have written: {self._unknown}"
+                "run", f"something is there that an earlier driver epoch may have written: {self._unknown}"
             )
         was_read = _any_overlaps(self._read, declared.path)
         may_hold = declared.mode != "replace" and declared.existed and not self._is_own(declared.path)
         if was_read or may_hold:
-            said = f"{_does(declared)} what an earlier life of it may have written: {self._unknown}"
+            said = f"{_does(declared)} what an earlier driver epoch may have written: {self._unknown}"
             return WriteVerdict("stop", said)
         return WriteVerdict("run", f"what earlier epochs wrote is not known: {self._unknown}")
 
     def missing(self, declared: WriteDeclared, saved: SavedWrite) -> WriteVerdict:
         """The verdict on a write whose output is not there as it was committed."""
         if declared.mode == "ignore":
-            said = f"{_does(declared)} what an earlier life of it has written, but not all of it any more"
+            said = f"{_does(declared)} what an earlier driver epoch has written, but not all of it any more"
             return WriteVerdict(
                 "stop", f"{said}: write {saved.ordinal} has lost files, and Spark would leave it as it is"
             )
@@ -193,7 +193,7 @@ class Writes:
     def read_meanwhile(self, declared: WriteDeclared) -> str:
         """Why an overwrite must not come to its end that left what was there until now; empty when it may."""
         if self._unknown and _any_overlaps(self._read, declared.path):
-            return f"{_does(declared)} what an earlier life of it may have written, and has read that: {self._unknown}"
+            return f"{_does(declared)} what an earlier driver epoch may have written, and has read that: {self._unknown}"
         return ""
 
     def failed(self, declared: WriteDeclared, wiped: Iterable[SavedWrite]) -> None:
@@ -243,7 +243,7 @@ class Writes:
         if not touched:
             return self._read_moved(held)
         return (
-            f"the program reads {touched[0].path}, which an earlier life of it has changed since ({_told(touched)}), "
+            f"the program reads {touched[0].path}, which an earlier driver epoch has changed since ({_told(touched)}), "
             "before it comes to that write again: it would apply its change twice"
         )
 
@@ -254,7 +254,7 @@ class Writes:
                 one = writes.get(job)
                 if one is not None and self._had_read(one, each.place):
                     return (
-                        f"the program reads {each.place}, where an earlier life of it has put what it had computed "
+                        f"the program reads {each.place}, where an earlier driver epoch has put what it had computed "
                         f"from that (write {one.ordinal} of epoch {one.epoch}, to {one.path}): it would apply its "
                         "change twice"
                     )
@@ -291,11 +291,11 @@ class Writes:
         if self._replaces(declared, touched):
             return WriteVerdict("run", f"it overwrites what earlier epochs wrote: {why}")
         if self._amended(declared):
-            return WriteVerdict("run", f"it overwrites parts again that an earlier life has overwritten: {why}")
+            return WriteVerdict("run", f"it overwrites parts again that an earlier driver epoch has overwritten: {why}")
         if _refused(declared) or self._leaves(declared, touched):
-            return WriteVerdict("run", f"an earlier life of it has written there ({_told(touched)}): {why}")
+            return WriteVerdict("run", f"an earlier driver epoch has written there ({_told(touched)}): {why}")
         return WriteVerdict(
-            "stop", f"{_does(declared)} what an earlier life of it has written ({_told(touched)}): {why}"
+            "stop", f"{_does(declared)} what an earlier driver epoch has written ({_told(touched)}): {why}"
         )
 
     def _leaves(self, declared: WriteDeclared, touched: list[SavedWrite]) -> bool:

@@ -24,7 +24,7 @@ WAYS = {
     "master": Crash(0, "master"),
     "taken for dead": Crash(0, "master", lives_on=True),
 }
-"""Who dies; the last one goes on between the steps of the next life, to its end or until it is refused something."""
+"""Who dies; the last one goes on between the steps of the next driver, to its end or until it is refused something."""
 
 
 def crash_everywhere(seed: int, core: Callable[[Settings], Negotiator] = Negotiator) -> Counter[str]:

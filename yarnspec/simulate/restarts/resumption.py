@@ -1,4 +1,4 @@
-"""Lives of a driver that dies again and again, in which the real core decides what each life takes over from the last.
+"""Lives of a driver that dies again and again, in which the real core decides what each epoch takes over from the last.
 
 A program is a list of shuffles, each computed from earlier ones. What a map gives is a number that follows from its
 inputs, and unless the shuffle is determinate from which run of it gave it. At the end every output must fit those that
@@ -6,7 +6,7 @@ it was computed from: a mixture of two runs of something that varies is a wrong 
 
 A crash comes after any command that was obeyed and before or after anything that the driver does, and cuts the journal
 somewhere behind the last record that was told to be durable. Hosts come and go between lives. One that dies alone has
-its next life under the same negotiator, to which it goes on to speak. One that is only taken for dead goes on with its
+the next driver under the same negotiator, to which it goes on to speak. One that is only taken for dead goes on with its
 negotiator, step by step between those of later lives (``beside.py``).
 """
 

@@ -42,7 +42,7 @@ class ResumptionPlan:
     """A program, the hosts, and how often its driver dies.
 
     ``in_place``: how likely it dies alone, so that its application master starts it again, up to ``restarts`` times.
-    ``late``: how likely the next life begins so late that what the last one left must not be used. ``jobs``: how
+    ``late``: how likely the next driver begins so late that what the last one left must not be used. ``jobs``: how
     likely a shuffle is computed, by a job of its own, before the program makes the next one.
     """
 

@@ -247,7 +247,7 @@ def _import_wheels() -> None:
 
 
 def _pickle_alike() -> None:
-    """Pickle the program's functions alike in each life of the driver: else the next one recognizes none of them.
+    """Pickle the program's functions alike in each driver epoch: else the next one recognizes none of them.
 
     YARN puts the program's file into another directory on each host, and its path would go into each function; classes
     of the program would get random names, where numbers serve as well.

@@ -58,7 +58,7 @@ public final class HadoopSettings {
     /** Of these the paths, and what is counted of them, are of the input that asked last, which may be another one. */
     private static final Pattern OF_ONE_INPUT = Pattern.compile(".*(inputdir|input\\.dir|numinputfiles).*");
 
-    /** How a file system is let in to, which may be by something new in each life, and not which bytes it gives. */
+    /** How a file system is let in to, which may be by something new in each driver epoch, and not which bytes it gives. */
     private static final Pattern SECRET = Pattern.compile(
             "(fs|dfs\\.adls)\\..*(key|secret|token|password|credential|oauth|sas).*", Pattern.CASE_INSENSITIVE);
 
@@ -139,7 +139,7 @@ public final class HadoopSettings {
         return chosen;
     }
 
-    /** Whether a setting may be another one in each life, and changes no bytes. */
+    /** Whether a setting may be another one in each driver epoch, and changes no bytes. */
     public static boolean isOfOneLife(String key) {
         return OF_ONE_LIFE.contains(key)
                 || key.startsWith(SET_BY_CLIENTS)

@@ -4,9 +4,9 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Tells a driver's writes to the same path apart, so that the next life knows again which one a shuffle was made for.
+ * Tells a driver's writes to the same path apart, so that the next driver knows again which one a shuffle was made for.
  *
- * <p>What was done before tells outputs apart. In the next life more tries of one may fail, or fewer, so they do not count;
+ * <p>What was done before tells outputs apart. Under the next driver more tries of one may fail, or fewer, so they do not count;
  * what is made for them is told apart by its number among what is made alike.
  */
 public final class WriteTurns {
@@ -34,7 +34,7 @@ public final class WriteTurns {
         done(target.path(), target.doneBefore());
     }
 
-    /** One is done that was after so many others, be it in an earlier life. */
+    /** One is done that was after so many others, be it in an earlier driver epoch. */
     public void done(String path, int before) {
         done.compute(path, (each, now) -> Math.max(now == null ? 0 : now, before) + 1);
     }

@@ -153,7 +153,7 @@ final class InputPaths {
     }
 
     /**
-     * Where RDDs alone read, also below shuffles: of those that come back from an earlier life no stage runs.
+     * Where RDDs alone read, also below shuffles: of those that come back from an earlier driver epoch no stage runs.
      *
      * @param known RDDs that have been looked at; those that are now are added
      */

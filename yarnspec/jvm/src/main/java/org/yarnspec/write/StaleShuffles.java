@@ -130,7 +130,7 @@ public final class StaleShuffles {
 
     private static String whyKept(String output) {
         return "yarnspec: " + output
-                + " was written by an earlier life of the program and is kept, but a part of what it "
+                + " was written by an earlier driver epoch and is kept, but a part of what it "
                 + "was computed from is lost, and may be other rows when it is computed again; this would mix the two. Remove "
                 + "the output and submit the program again, or say that its functions always give the same: "
                 + "--set recovery.repeatable=true";

@@ -177,7 +177,7 @@ public final class Writes {
                 saving.remove();
             }
             if (!known.there() && isPartitionKept(session, command)) {
-                turns.done(known.target()); // an earlier life may have done it
+                turns.done(known.target()); // an earlier driver epoch may have done it
             }
         }
         return known.there();
@@ -365,13 +365,13 @@ public final class Writes {
                 skipping.run();
                 turns.done(path, answer.path("saved").path("done_before").asInt());
             } else if (existed && mode.equals("ignore")) {
-                turns.done(target); // an earlier life may have done it
+                turns.done(target); // an earlier driver epoch may have done it
             }
         } catch (Throwable e) { // Scala's methods do not declare what they throw
             if (mayBeThere) {
                 undecided.put(
                         path,
-                        "yarnspec: " + path + " was written by an earlier life of the program, and whether it is whole"
+                        "yarnspec: " + path + " was written by an earlier driver epoch, and whether it is whole"
                                 + " and may be left as it is was not found out: " + Failures.shortened(e.toString())
                                 + ". Nothing is added to it by this life; see what is there before you submit it again");
             }

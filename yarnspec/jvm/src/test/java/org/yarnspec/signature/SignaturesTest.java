@@ -345,7 +345,7 @@ class SignaturesTest {
         String byHadoop = signature(() -> numbers(5).collectAsList());
         assertNotEquals(first, byHadoop);
         life.cluster.context.hadoopConfiguration().unset("orc.force.positional.evolution");
-        // What each life has of its own: HDFS's client sets the first of these where it is first asked for.
+        // What each driver epoch has of its own: HDFS's client sets the first of these where it is first asked for.
         life.cluster
                 .context
                 .hadoopConfiguration()
@@ -513,7 +513,7 @@ class SignaturesTest {
         assertNotEquals(first, withFile("three", "cutoff 2"));
     }
 
-    /** The signature in another life, whose program adds a file of this content. */
+    /** The signature in another epoch, whose program adds a file of this content. */
     private String withFile(String folder, String content) throws Exception {
         stop();
         start();

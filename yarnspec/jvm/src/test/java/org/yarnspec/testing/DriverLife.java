@@ -29,7 +29,7 @@ import scala.Option;
 
 /**
  * One life of a driver that is recorded, on hosts that do not exist, with a negotiator that lets every shuffle be reused
- * whose signature is known. What was recorded goes to the next life by a file, as in earnest.
+ * whose signature is known. What was recorded goes to the next driver by a file, as in earnest.
  */
 public final class DriverLife implements AutoCloseable {
     private static final String TOKEN = "token";
@@ -62,7 +62,7 @@ public final class DriverLife implements AutoCloseable {
     private final Thread negotiator = new Thread(this::answerAll, "negotiator");
     private volatile boolean ended;
 
-    /** @param past the file that an earlier life's save() wrote, or null */
+    /** @param past the file that an earlier driver's save() wrote, or null */
     public DriverLife(int epoch, Path past, Map<String, String> settings) throws Exception {
         this.epoch = epoch;
         saved = past == null ? SavedOutputs.NONE : SavedOutputs.load(past);
@@ -147,7 +147,7 @@ public final class DriverLife implements AutoCloseable {
                 "only these were told: " + frames.keySet());
     }
 
-    /** Writes what the next life begins with. */
+    /** Writes what the next driver begins with. */
     public Path save(Path file) throws Exception {
         Map<Integer, JsonNode> shuffles = new LinkedHashMap<>();
         for (JsonNode event : declared()) {
