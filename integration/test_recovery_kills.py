@@ -1,7 +1,7 @@
 """Programs of all kinds are killed at moments drawn by lot: the result is right, and only what is missing runs.
 
 What is asserted each time: the last line of the output, and the files of those that write some, are as when nothing
-happens, and the tasks that the next driver launches are all tasks without the map outputs that were durable at the kill,
+happens. The tasks that the next driver launches are all without the map outputs that were durable at the kill,
 and without those of writes that were committed: fewer than all if any was recorded by then. Where these are waited for,
 there were as many as `status` had said.
 """

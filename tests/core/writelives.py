@@ -151,7 +151,7 @@ class Beside(NamedTuple):
 def run_beside(changes: list[Change], sealed: int, awake: int, rng: random.Random, crash: int = 0) -> Beside:
     """Run a life whose journal is sealed after so many steps, and which is frozen after so many more.
 
-    It goes on when the next driver has come to its end. ``crash``: when the one before the two of them died; 0: none did.
+    It goes on when the next driver has come to its end. ``crash``: when the one before the two died; 0: none did.
     """
     files, recorded, before, swapped = inputs(changes), Recorded(), 0, False
     if crash:

@@ -257,7 +257,7 @@ class DriverProcess:
         )
 
     def _end_left_over(self, deadline_s: float = _LEFT_OVER_S) -> None:
-        """End what a killed driver left running: the program or what it started must not go on beside the next driver."""
+        """End what a killed driver left running: nothing that the program started may go on beside the next driver."""
         mark = f"{_PROGRAM_END}={self._directory / PROGRAM_END_FILE}".encode()
         until_s = time.monotonic() + deadline_s
         while (left := _processes_with(mark)) and time.monotonic() < until_s:

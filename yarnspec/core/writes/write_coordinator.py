@@ -44,7 +44,7 @@ class WriteCoordinator:
     Args:
         lifecycle: which epoch it is, and how the application ends.
         progress: what follows from something that no earlier epoch has finished, told why.
-        lost: why an earlier driver epoch in this container may have written more than the journal has; empty when it has not.
+        lost: why an earlier driver in this container may have written more than the journal has; empty when it has not.
     """
 
     def __init__(self, lifecycle: Lifecycle, progress: Callable[[str], list[Command]], *, lost: str = "") -> None:

@@ -193,7 +193,8 @@ class Writes:
     def read_meanwhile(self, declared: WriteDeclared) -> str:
         """Why an overwrite must not come to its end that left what was there until now; empty when it may."""
         if self._unknown and _any_overlaps(self._read, declared.path):
-            return f"{_does(declared)} what an earlier driver epoch may have written, and has read that: {self._unknown}"
+            what = "what an earlier driver epoch may have written, and has read that"
+            return f"{_does(declared)} {what}: {self._unknown}"
         return ""
 
     def failed(self, declared: WriteDeclared, wiped: Iterable[SavedWrite]) -> None:

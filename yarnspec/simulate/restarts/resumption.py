@@ -6,7 +6,7 @@ it was computed from: a mixture of two runs of something that varies is a wrong 
 
 A crash comes after any command that was obeyed and before or after anything that the driver does, and cuts the journal
 somewhere behind the last record that was told to be durable. Hosts come and go between lives. One that dies alone has
-the next driver under the same negotiator, to which it goes on to speak. One that is only taken for dead goes on with its
+the next driver under the same negotiator, to which it still speaks. One that is only taken for dead goes on with its
 negotiator, step by step between those of later lives (``beside.py``).
 """
 
