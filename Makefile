@@ -47,7 +47,7 @@ format: venv jdk
 
 unit: venv jdk
 	$(BIN)/python -m yarnspec.jvm.build --tests
-	$(BIN)/python -m pytest -n logical --dist worksteal tests
+	$(BIN)/python -m pytest -n logical --dist worksteal --durations=10 tests
 
 # Two processes, each with a mini cluster of its own: in one a good part of two cores stays idle. Not the files with many
 # tests first: those with few have the long ones, and the last of these would run alone.
