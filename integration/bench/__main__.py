@@ -5,7 +5,7 @@ core looks at many running tasks (``integration/bench/decisions.py``), and `stra
 `python -m integration.bench.stragglers` does, which has more options), `recovery` jobs whose application master is
 killed (as `python -m integration.bench.recovery`). `simulator` simulates ten thousand hosts
 (``integration/bench/simulator.py``). `window` compares yarnspec.window with what Spark has
-(``integration/bench/window.py``).
+(``integration/bench/window.py``), and `page` measures what open pages cost (``integration/bench/page.py``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from integration.bench import decisions, journal, simulator, window
+from integration.bench import decisions, journal, page, simulator, window
 from integration.bench.feed import __main__ as feed
 from integration.bench.measured import Bench, Measured, Sample, load, setup, store
 from integration.bench.recovery import __main__ as recovery
@@ -112,7 +112,19 @@ def interleaved(
 @click.argument(
     "which",
     type=click.Choice(
-        ["start", "tpch", "all", "feed", "decisions", "journal", "stragglers", "recovery", "simulator", "window"]
+        [
+            "start",
+            "tpch",
+            "all",
+            "feed",
+            "decisions",
+            "journal",
+            "stragglers",
+            "recovery",
+            "simulator",
+            "window",
+            "page",
+        ]
     ),
     default="all",
 )
@@ -136,6 +148,8 @@ def main(which: str, repeats: int | None, scale: float, results: Path, fresh: bo
         sys.exit(0 if window.measure(console, repeats or window.REPEATS) else 1)
     if which == "simulator":
         sys.exit(0 if simulator.run(console, repeats or simulator.RUNS) else 1)
+    if which == "page":
+        sys.exit(0 if page.run(console, repeats or page.REPEATS) else 1)
     if which == "journal":
         sys.exit(0 if journal.run(console) else 1)
     if which in ("stragglers", "recovery"):

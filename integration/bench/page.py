@@ -1,0 +1,144 @@
+"""`python -m integration.bench page`: what open pages cost the negotiator, and how long a large page takes to draw.
+
+A thousand tasks run on four hosts. By turns nobody looks at the page for a while, and ten readers do, every two seconds
+as a browser does, through YARN's proxy. The processor time is read from ``/proc``. Then a page of a hundred thousand
+tasks is drawn, of made-up records that were folded before.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import statistics
+import tempfile
+import threading
+import time
+import urllib.request
+from pathlib import Path
+
+from rich.console import Console
+
+from integration.bench.sides import RunFailedError
+from integration.cluster import Cluster
+from integration.submitting import PROGRAMS, SMALL, Submission, base_environment, run_yarnspec, start_submit
+from integration.waiting import wait_for
+from tests.observe.page.histories import folded, many
+from yarnspec.minicluster import MiniCluster
+from yarnspec.observe.forms.document import StatusDocument
+from yarnspec.observe.page.page import page
+from yarnspec.observe.page.page_fold import PageFold
+
+TASKS, HOSTS, READERS = 1000, 4, 10
+SLOTS = TASKS // HOSTS
+EVERY_S = 2.0
+LOOK_S = 30.0
+REPEATS = 3
+AIM_SHARE = 0.03
+DRAWN_TASKS = 100_000
+AIM_DRAWN_S = 1.0
+
+
+def run(console: Console, repeats: int = REPEATS) -> bool:
+    """Measure both; whether both aims are met."""
+    workspace = Path(tempfile.mkdtemp(prefix="yarnspec-bench-"))
+    properties = {"yarn.scheduler.maximum-allocation-vcores": str(2 * SLOTS)}
+    try:
+        with MiniCluster(workspace / "cluster", nodes=HOSTS, vcores=2 * SLOTS, properties=properties) as mini:
+            share = _share(console, Cluster(mini, base_environment()), workspace, repeats)
+    finally:
+        shutil.rmtree(workspace, ignore_errors=True)
+    folds = folded(many(DRAWN_TASKS))
+    seconds = statistics.median(_drawn_s(folds) for _ in range(repeats))
+    console.print(f"a page of {DRAWN_TASKS:,} tasks: {seconds:.2f} s (aim: {AIM_DRAWN_S:.0f} s)")
+    return share < AIM_SHARE and seconds < AIM_DRAWN_S
+
+
+def _share(console: Console, cluster: Cluster, workspace: Path, repeats: int) -> float:
+    """How much more of a core the negotiator takes with readers than without, as the median of the pairs."""
+    arguments = [str(TASKS), str(round(60 + repeats * 2 * LOOK_S + 60))]
+    executors = ["--num-executors", str(HOSTS), "--executor-cores", str(SLOTS), "--set", "am.page=true"]
+    program = str(PROGRAMS / "sleeps.py")
+    submission = start_submit(cluster, "bench-page", [*SMALL, *executors, program, *arguments], workspace)
+    try:
+        application = submission.application_id()
+        wait_for(f"{TASKS} running tasks", lambda: _running(cluster, application) == TASKS, 180)
+        url = f"{cluster.mini.rm_url}/proxy/{application}/yarnspec/body?after="
+        _fetched(url)  # the process that draws starts at the first look
+        more = []
+        for number in range(repeats):
+            quiet = _busy(cluster, application, 0, url)
+            read = _busy(cluster, application, READERS, url)
+            more.append(read["negotiator"] - quiet["negotiator"])
+            console.print(
+                f"{number + 1}/{repeats}: negotiator {100 * quiet['negotiator']:.1f} % of a core, "
+                f"with {READERS} readers {100 * read['negotiator']:.1f} %; "
+                f"the process that draws {100 * read['page']:.1f} %"
+            )
+        share = statistics.median(more)
+        console.print(
+            f"{READERS} readers, {TASKS:,} running tasks: {100 * share:.1f} % of a core more in the negotiator "
+            f"[{100 * min(more):.1f}, {100 * max(more):.1f}] (aim: {100 * AIM_SHARE:.0f} %)"
+        )
+        return share
+    finally:
+        _end(cluster, submission)
+
+
+def _end(cluster: Cluster, submission: Submission) -> None:
+    application = submission.application_id()
+    submission.stop()
+    run_yarnspec(cluster, "kill", application)
+
+
+def _running(cluster: Cluster, application: str) -> int:
+    status = run_yarnspec(cluster, "status", application, "-o", "json").expect(0).document
+    return sum(stage["running_tasks"] for stage in status["stages"])
+
+
+def _busy(cluster: Cluster, application: str, readers: int, url: str) -> dict[str, float]:
+    """Which part of a core negotiator and page take while so many look."""
+    stop = threading.Event()
+    threads = [threading.Thread(target=_read, args=(url, stop), daemon=True) for _ in range(readers)]
+    for thread in threads:
+        thread.start()
+    before, begun = _processor_s(cluster, application), time.monotonic()
+    time.sleep(LOOK_S)
+    after, took = _processor_s(cluster, application), time.monotonic() - begun
+    stop.set()
+    for thread in threads:
+        thread.join()
+    return {what: (after[what] - before.get(what, 0.0)) / took for what in after}
+
+
+def _read(url: str, stop: threading.Event) -> None:
+    """Look as the page's script does: with what it has seen last."""
+    seen = ""
+    while not stop.wait(EVERY_S):
+        found = re.search(r'data-seq="([^"]*)"', _fetched(url + seen))
+        seen = found[1] if found else seen
+
+
+def _fetched(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310 - the mini cluster's
+        return str(answer.read().decode())
+
+
+def _processor_s(cluster: Cluster, application: str) -> dict[str, float]:
+    """Processor time so far of the negotiator and of the process that draws."""
+    found = {}
+    for process in cluster.processes(application):
+        what = "page" if "yarnspec.livepage" in process.command else process.what
+        if what in ("negotiator", "page"):
+            fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+            found[what] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    if "negotiator" not in found:
+        message = f"the negotiator of {application} does not run"
+        raise RunFailedError(message)
+    return found
+
+
+def _drawn_s(folds: tuple[PageFold, StatusDocument]) -> float:
+    begun = time.monotonic()
+    page(*folds, folds[0].last_ms)
+    return time.monotonic() - begun
