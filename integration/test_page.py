@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import http.client
 import json
@@ -151,10 +152,11 @@ def only_through_yarn(cluster: Cluster, application: str) -> None:
     found = re.search(r"WebUI server started at (\S+):(\d+)", log)
     assert found is not None, log
     connection = http.client.HTTPConnection(found[1], int(found[2]), timeout=10, source_address=("127.0.0.77", 0))
-    connection.request("GET", "/pages/")
-    answer = connection.getresponse()
-    assert answer.status in (302, 303, 307)
-    assert urlsplit(answer.getheader("Location") or "").path.startswith(f"/proxy/{application}")
+    with contextlib.closing(connection):
+        connection.request("GET", "/pages/")
+        answer = connection.getresponse()
+        assert answer.status in (302, 303, 307)
+        assert urlsplit(answer.getheader("Location") or "").path == f"/proxy/redirect/{application}/pages/"
 
 
 def no_secret(cluster: Cluster, application: str, page: str) -> None:

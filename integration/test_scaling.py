@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, cast
 
@@ -42,7 +43,7 @@ def test_bounds_at_submit(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) ->
         options=[*LARGE, "--num-executors", "3", "--min-executors", "3", "--set", "resources.wait_timeout=15s"],
     )  # fmt: skip
     result = starved.wait(90).expect(6)
-    assert "only 2 of at least 3 executors came within 15 s" in result.stderr
+    assert re.search(r"only [0-2] of at least 3 executors came within 15 s", result.stderr)
     assert '"round"' not in result.stdout
 
 
