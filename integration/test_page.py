@@ -94,7 +94,7 @@ def test_the_page_of_a_running_application(
     (tmp_path / "end").touch()
     written = f"/{application}/report.html"
     assert re.search(
-        rf"^yarnspec: its report: hdfs://\S+{written}$", submission.wait(180).expect(0).stderr, re.MULTILINE
+        rf"^yarnspec: its report: \S+{written}$", submission.wait(180).expect(0).stderr, re.MULTILINE
     )
     the_report(yarnspec, application, tmp_path)
 
