@@ -54,8 +54,6 @@ def test_the_page_of_a_running_application(
         "--set",
         "speculation.slot_patience=500ms",
         "--set",
-        "am.page=true",
-        "--set",
         "history.report=true",
         *GUARDED,
         "--conf",
@@ -93,14 +91,12 @@ def test_the_page_of_a_running_application(
     (tmp_path / "stop").touch()
     (tmp_path / "end").touch()
     written = f"/{application}/report.html"
-    assert re.search(
-        rf"^yarnspec: its report: \S+{written}$", submission.wait(180).expect(0).stderr, re.MULTILINE
-    )
+    assert re.search(rf"^yarnspec: its report: \S+{written}$", submission.wait(180).expect(0).stderr, re.MULTILINE)
     the_report(yarnspec, application, tmp_path)
 
 
 def test_whom_the_acls_do_not_name_is_refused(submit: Submit, cluster: Cluster) -> None:
-    submission = submit("idle.py", options=[*ONE_EXECUTOR, "--set", "am.page=true", *GUARDED])
+    submission = submit("idle.py", options=[*ONE_EXECUTOR, *GUARDED])
     url = f"{cluster.mini.rm_url}/proxy/{submission.application_id()}/"
 
     def refused() -> str:

@@ -35,7 +35,7 @@ def test_output_exit_code_status_events_logs_and_history(
         by_rest = cluster.containers(application)
         spark_page = wait_for(
             "Spark's page through the ResourceManager's proxy",
-            lambda: _page(f"{cluster.mini.rm_url}/proxy/{application}/executors/"),
+            lambda: _page(f"{cluster.mini.rm_url}/proxy/{application}/spark/executors/"),
             15,
         )
         logs_of_negotiator = yarnspec("logs", application, "--role", "negotiator").expect(0).stdout
@@ -57,7 +57,7 @@ def test_output_exit_code_status_events_logs_and_history(
     assert running["links"]["resource_manager"]
     assert logs_of_negotiator.strip()
     assert running["links"]["spark_ui"]
-    assert f"/proxy/{application}/jobs/" in spark_page  # its links lead through the proxy as well
+    assert f"/proxy/{application}/spark/jobs/" in spark_page  # its links lead through the proxy as well
     am = cluster.attempts(application)[0]["containerId"]
     assert [each["id"] for each in running["containers"] if each["role"] == "am"] == [am]
     assert line["driver_container"] == am

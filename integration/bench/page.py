@@ -57,7 +57,7 @@ def run(console: Console, repeats: int = REPEATS) -> bool:
 def _share(console: Console, cluster: Cluster, workspace: Path, repeats: int) -> float:
     """How much more of a core the negotiator takes with readers than without, as the median of the pairs."""
     arguments = [str(TASKS), str(round(60 + repeats * 2 * LOOK_S + 60))]
-    executors = ["--num-executors", str(HOSTS), "--executor-cores", str(SLOTS), "--set", "am.page=true"]
+    executors = ["--num-executors", str(HOSTS), "--executor-cores", str(SLOTS)]
     program = str(PROGRAMS / "sleeps.py")
     submission = start_submit(cluster, "bench-page", [*SMALL, *executors, program, *arguments], workspace)
     try:

@@ -47,7 +47,7 @@ class ApplicationMasterSettings(msgspec.Struct, frozen=True, kw_only=True):
     negotiator_memory_mb: int = 256
     """Memory in the AM container for the negotiator, a Python process, and for the one that draws its page."""
 
-    page: bool = False
+    page: bool = True
     """Whether YARN's link to the application leads to yarnspec's own page, with Spark's one further. If false, it leads
     to Spark's. A process of its own draws the page, and runs from the first look at it on."""
 
