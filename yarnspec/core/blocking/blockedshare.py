@@ -25,6 +25,6 @@ def over_share(blocked: int, running: AbstractSet[str], share: float, reach: str
     if blocked <= limit:
         return ""
     return (
-        f"{blocked} of {len(running)} running hosts would be blocked{reach}, and {limit} may be "
-        f"(max(1, {share:g} x {len(running)}))"
+        f"{blocked} of {len(running)} running hosts would be blocked{reach}; at most {limit} may be "
+        f"(placement.max_blocked_share is {share:g})"
     )
