@@ -93,7 +93,7 @@ def _end(cluster: Cluster, submission: Submission) -> None:
 
 def _running(cluster: Cluster, application: str) -> int:
     status = run_yarnspec(cluster, "status", application, "-o", "json").expect(0).document
-    return sum((stage["launched"] or 0) - stage["finished"] - stage["failed"] for stage in status["stages"])
+    return int(status["tasks"]["running"])
 
 
 def _busy(cluster: Cluster, application: str, readers: int, url: str) -> dict[str, float]:
