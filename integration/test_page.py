@@ -131,13 +131,11 @@ def the_report(yarnspec: Yarnspec, application: str, directory: Path) -> None:
     shown = re.search(r'<pre tabindex="0">(.*?)</pre>', text, re.DOTALL)
     assert shown is not None
     assert json.loads(html.unescape(shown[1])) == status
-    for width in (browser.WIDE, browser.NARROW) if not browser.why_none() else ():
-        for dark in (False, True):
-            with browser.browser_page(file.as_uri(), width=width, dark=dark) as (page, said, asked):
-                page.screenshot(path=shot(f"report-{width}-{'dark' if dark else 'light'}"), full_page=True)
-                assert (said, asked) == ([], [])
-                assert not browser.faults(page)
-                assert page.evaluate("document.documentElement.scrollWidth") <= width
+    if not browser.why_none():
+        with browser.browser_page(file.as_uri()) as (page, said, asked):
+            page.screenshot(path=shot("report"), full_page=True)
+            assert (said, asked) == ([], [])
+            assert not browser.faults(page)
 
 
 def only_through_yarn(cluster: Cluster, application: str) -> None:

@@ -19,8 +19,15 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [browser.WIDE, browser.NARROW])
+@pytest.mark.parametrize(
+    ("width", "dark"),
+    [
+        (browser.WIDE, False),
+        (browser.NARROW, True),
+        pytest.param(browser.WIDE, True, marks=pytest.mark.soak),
+        pytest.param(browser.NARROW, False, marks=pytest.mark.soak),
+    ],
+)
 def test_it_can_be_read(report: Path, width: int, dark: bool, tmp_path: Path) -> None:
     with browser.browser_page(report.as_uri(), width=width, dark=dark) as (page, said, asked):
         page.screenshot(path=str(tmp_path / "page.png"), full_page=True)

@@ -50,16 +50,13 @@ def plan(yarnspec: Yarnspec, *arguments: str) -> dict[str, Any]:
     return yarnspec("plan", "-o", "json", *arguments).expect(0).document
 
 
+@pytest.mark.one_a_day("containers are spread")
 @pytest.mark.parametrize(
     ("executors", "mode", "even"),
     [
-        (9, BLACKLIST, [3, 2, 2, 2]),
-        (8, CONSTRAINTS, [2, 2, 2, 2]),
-        *(
-            pytest.param(executors, mode, even, marks=SOAK)
-            for executors, even in ((2, [1, 1]), (4, [1] * 4), (8, [2] * 4), (9, [3, 2, 2, 2]))
-            for mode in (BLACKLIST, CONSTRAINTS)
-        ),
+        (executors, mode, even)
+        for executors, even in ((9, [3, 2, 2, 2]), (8, [2] * 4), (4, [1] * 4), (2, [1, 1]))
+        for mode in (BLACKLIST, CONSTRAINTS)
     ],
 )
 def test_containers_are_spread_as_planned(
@@ -93,6 +90,7 @@ def test_without_spreading_some_host_gets_more(submit: Submit, cluster: Cluster,
     assert max(spreads) > 1, spreads
 
 
+@pytest.mark.one_a_day("not everywhere")
 def test_a_blocked_host_gets_nothing_and_the_others_share(submit: Submit, cluster: Cluster) -> None:
     excluded = cluster.hosts[1]
     found = counts(cluster, submit(IDLE, options=[*BLACKLIST, "--num-executors", "8", "--exclude-hosts", excluded]), 8)
@@ -114,6 +112,7 @@ def test_a_limit_and_a_users_constraint_hold_together(
     assert any("1 executors are not asked for: at most 1 may be on one host" in one for one in status["warnings"])
 
 
+@pytest.mark.one_a_day("not everywhere")
 def test_a_constraint_on_tags_of_its_own_keeps_executors_apart(submit: Submit, cluster: Cluster) -> None:
     apart = ["--set", "placement.tags=etl", "--placement-constraint", "notin,node,etl"]
     found = counts(cluster, submit(IDLE, options=[*CONSTRAINTS, *apart, "--num-executors", "4"]), 4)
