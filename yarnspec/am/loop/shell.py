@@ -2,7 +2,7 @@
 
 Everything that may change the application goes through this one thread. Other threads only post events. Each event and
 each command is logged before it is performed. Of observations only those rows are logged that are events of their own
-(``observe/forms/taskrows.py``).
+(``observe/forms/observation_lines.py``).
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import Literal
 
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import WantedContainer
-from yarnspec.simulate.whatif.plan import HostLife, Plan
+from yarnspec.simulate.whatif.plan import HostLife, SimulationPlan
 from yarnspec.simulate.world.clock import START_MS, Clock
 
 _REGISTERS_MS = (300, 2_000)
@@ -39,7 +39,7 @@ class ManyHosts:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: SimulationPlan,
         *,
         clock: Clock,
         rng: random.Random,

@@ -10,8 +10,8 @@ from tests.feed.strategies import observations
 from yarnspec.core.messages.events import Event, StageFinished, StageStarted, TaskFinished
 from yarnspec.core.messages.observations import Observations, RowKind, State
 from yarnspec.feed.columns import Rows
+from yarnspec.observe.forms.observation_lines import lines
 from yarnspec.observe.forms.records import decode_lines, encode, record_of
-from yarnspec.observe.forms.taskrows import lines
 from yarnspec.observe.log.eventlog import EventLog
 from yarnspec.observe.status.status_fold import StatusFold
 
