@@ -26,13 +26,20 @@ from yarnspec.core.copies.speculationview import Explanation, SpeculationView
 from yarnspec.core.lifecycle.application_phase import ApplicationPhase
 from yarnspec.core.lifecycle.driver import Driver
 from yarnspec.core.lifecycle.executor_events import BACKOFF_TIMER, LEFT_OVER_TIMER, Executors
-from yarnspec.core.lifecycle.phases import EXIT_FAILED, EXIT_NO_RESOURCES, WAIT_TIMER, Lifecycle
+from yarnspec.core.lifecycle.phases import WAIT_TIMER, Lifecycle
 from yarnspec.core.lifecycle.refusals import Refusals
 from yarnspec.core.lifecycle.resource_wait import Bounds
 from yarnspec.core.lifecycle.warnings import Warnings
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages import recoveryevents as rec
-from yarnspec.core.messages.commands import Command, ReleaseContainer, RequestContainers, Warn
+from yarnspec.core.messages.commands import (
+    EXIT_FAILED,
+    EXIT_NO_RESOURCES,
+    Command,
+    ReleaseContainer,
+    RequestContainers,
+    Warn,
+)
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
 from yarnspec.core.recovery.epoch_recovery import EpochRecovery

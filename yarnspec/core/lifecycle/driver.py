@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from yarnspec.core.containers.executor_table import ExecutorTable
-from yarnspec.core.lifecycle.phases import EXIT_FAILED, Lifecycle
+from yarnspec.core.lifecycle.phases import Lifecycle
 from yarnspec.core.lifecycle.restarts import RESTART_TIMER, Restarts
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import (
+    EXIT_FAILED,
     AbandonAttempt,
     BeginEpoch,
     Command,

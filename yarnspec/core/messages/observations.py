@@ -34,6 +34,14 @@ class State(IntEnum):
     FAILED = 2
     KILLED = 3
 
+    @classmethod
+    def at_end(cls, name: str) -> State:
+        """The state that a record of a task's end names. A name that no state has counts as a failure."""
+        return _ENDS.get(name, cls.FAILED)
+
+
+_ENDS = {state.name: state for state in (State.SUCCESS, State.KILLED)}
+
 
 class Failure(IntEnum):
     """Why a task attempt ended without success, as far as blame depends on it."""

@@ -21,10 +21,11 @@ from typing import Literal
 
 from yarnspec.core.journal.overdue import Wait, overdue_of
 from yarnspec.core.lifecycle.driver import Route
-from yarnspec.core.lifecycle.phases import EXIT_FAILED, Lifecycle
+from yarnspec.core.lifecycle.phases import Lifecycle
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages.commands import (
+    EXIT_FAILED,
     AnswerShuffle,
     Command,
     ForgetShuffle,
