@@ -231,7 +231,7 @@ class Speculation:
         self.task_notes.clear()  # the next context's tasks have the same numbers
         return last
 
-    def life_over(self) -> None:
+    def epoch_over(self) -> None:
         """The driver died with its numbers of stages and tasks: the next driver gives them to others."""
         # After a stop as well: what was known then would be told of the new ones.
         self.table.forget()

@@ -84,7 +84,7 @@ class Observations:
     index: IntColumn  # the task's place in its stage attempt: 0 to tasks - 1
     partition: IntColumn  # what it computes, the same in each attempt of the stage
     attempt: IntColumn  # the attempt's number within its task
-    task_id: IntColumn  # unique in the driver's life
+    task_id: IntColumn  # unique in a driver epoch
     host: IntColumn  # code into ``hosts``
     executor: IntColumn  # code into ``executors``
     speculative: IntColumn  # 1: a copy

@@ -22,6 +22,7 @@ from typing import Literal
 from yarnspec.core.journal.overdue import Wait, overdue_of
 from yarnspec.core.lifecycle.driver import Route
 from yarnspec.core.lifecycle.phases import Lifecycle
+from yarnspec.core.lifecycle.restarts import attempt_of_epoch
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages.commands import (
@@ -309,11 +310,11 @@ class EpochRecovery:
         return self._lifecycle.fail(EXIT_FAILED, f"{said} like them{look}")
 
     def _attempts(self, epochs: tuple[int, ...]) -> set[int]:
-        return {(epoch - 1) // self._settings.lives for epoch in epochs}
+        return {attempt_of_epoch(epoch, self._settings.epochs_per_attempt) for epoch in epochs}
 
     @property
     def _attempt(self) -> int:
-        return (self._lifecycle.epoch - 1) // self._settings.lives
+        return attempt_of_epoch(self._lifecycle.epoch, self._settings.epochs_per_attempt)
 
     def _replay_overdue(self, now_ms: int) -> list[Command]:
         self._overdue = True

@@ -82,7 +82,7 @@ class MasterHandover:
         """Somebody wants a host back in this attempt."""
         self._vouched_for.add(host)
 
-    def life_over(self) -> None:
+    def epoch_over(self) -> None:
         """The driver has died, and its journal closes."""
         self._recording = False
 

@@ -125,7 +125,7 @@ class CopyCounts:
             ledger=self._ledger(ended=ended),
         )
 
-    def life_over(self) -> None:
+    def epoch_over(self) -> None:
         """The driver died, and begins again: its stages' numbers mean others, and its copies have ended."""
         so_far = self._ledger(ended=False)
         cancelled = so_far.copies_cancelled + so_far.copies_running

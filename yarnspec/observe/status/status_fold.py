@@ -2,7 +2,7 @@
 
 ``StatusFold.apply`` takes one record after the other and never raises: types that this version does not know and
 records that contradict earlier ones change nothing. Records of several epochs may follow each other; a new attempt ends
-the containers of the one before, and each new life of the driver begins its stages anew.
+the containers of the one before, and each new epoch begins its stages anew.
 
 Memory is bounded: of containers and stages that have ended only the newest are kept.
 """
@@ -239,7 +239,7 @@ class StatusFold:
             case commands.BeginEpoch():
                 self._epoch = max(self._epoch, command.epoch)
                 self._restarts = DriverRestarts(count=command.restart, why=command.reason)
-                self._copies.life_over()
+                self._copies.epoch_over()
                 self._kept = Kept()
                 self._stages = Stages()
                 self._warn(command.reason)
