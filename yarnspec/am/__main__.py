@@ -222,11 +222,11 @@ def _run(  # noqa: PLR0915 - one thing after the other
     )
     token = secrets.token_urlsafe(32)
     server = RestServer(answers, token, place.host)
-    doors = RestEndpoint(
+    rest_endpoint = RestEndpoint(
         server,
         lambda url: history.announce(Endpoint(url=url, token=token, epoch=epoch, attempt=place.attempt)),
     )
-    doors.open()
+    rest_endpoint.open()
     order = PageOrder(
         application_id=place.application_id, prefix="", directory=str(place.directory), first_epoch=epoch,
         history_directory=plan.history_directory, url=server.url, token=token,
@@ -243,7 +243,7 @@ def _run(  # noqa: PLR0915 - one thing after the other
     _log.info("ending", command=type(ending).__name__, reason=ending.reason)
     driver.stop()
     driver.begin_close()
-    doors.close()
+    rest_endpoint.close()
     code = CRASHED
     if isinstance(ending, FinishApplication):
         told = finish_application(

@@ -231,7 +231,7 @@ class Negotiator:
         return begun if self._lifecycle.over else begun + self._await_hosts(now_ms) + self._await_spread(now_ms)
 
     def _recovery_of_an_epoch(self, lost_writes: str = "") -> EpochRecovery:
-        data_hosts = SavedOutputHosts(
+        saved_output_hosts = SavedOutputHosts(
             self._settings.recovery,
             timers=self._timers,
             hosts=self._hosts,
@@ -239,7 +239,7 @@ class Negotiator:
             containers=self._containers,
         )
         return EpochRecovery(
-            self._settings.recovery, self._lifecycle, self._timers, data_hosts, lost_writes=lost_writes
+            self._settings.recovery, self._lifecycle, self._timers, saved_output_hosts, lost_writes=lost_writes
         )
 
     def _context_begun(self, first: bool, now_ms: int) -> list[Command]:
