@@ -56,7 +56,6 @@ def report(state: str = "RUNNING", final_status: str = "UNDEFINED", **more: obje
         "diagnostics": "",
         "tracking_url": "",
         "started_ms": 1_700_000_000_000,
-        "launched_ms": 0,
         "finished_ms": 0,
         "progress_percent": 0.0,
         "priority": 0,

@@ -35,7 +35,6 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     containers: int
     labels: tuple[str, ...] = ()
     attributes: dict[str, str] = {}
-    health_report: str = ""
 
 
 class Queue(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,8 +44,6 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     leaf: bool
     state: str
-    capacity_percent: float | None = None
-    max_capacity_percent: float | None = None
     max_am_percent: float | None = None
     am_limit_memory_mb: int | None = None
     am_used_memory_mb: int | None = None
@@ -74,17 +71,12 @@ class ApplicationReport(msgspec.Struct, frozen=True, kw_only=True):
     diagnostics: str
     tracking_url: str
     started_ms: int
-    launched_ms: int
     finished_ms: int
     progress_percent: float
     priority: int
     tags: tuple[str, ...] = ()
     am_host: str | None = None
     am_http_address: str | None = None
-    allocated_memory_mb: int = 0
-    running_containers: int = 0
-    pending_containers: int = 0
-    log_aggregation_status: str | None = None
 
     @property
     def ended(self) -> bool:
