@@ -69,14 +69,10 @@ class ApplicationReport(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     final_status: str
     diagnostics: str
-    tracking_url: str
     started_ms: int
     finished_ms: int
-    progress_percent: float
-    priority: int
     tags: tuple[str, ...] = ()
     am_host: str | None = None
-    am_http_address: str | None = None
 
     @property
     def ended(self) -> bool:
@@ -91,7 +87,6 @@ class AttemptReport(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     am_container_id: str
     am_host: str | None
-    am_http_address: str | None
     started_ms: int
     finished_ms: int
     state: str | None = None

@@ -165,9 +165,7 @@ def configuration_value(document: Mapping[str, Any], name: str) -> str | None:
 
 def application(app: Mapping[str, Any]) -> ApplicationReport:
     """One ``app`` of ``/ws/v1/cluster/apps``."""
-    am_http_address = _text(app.get("amHostHttpAddress")) or None
-    node_id = _text(app.get("masterNodeId"))
-    am_host = _without_port(node_id or am_http_address or "") or None
+    am_host = _without_port(_text(app.get("masterNodeId")) or _text(app.get("amHostHttpAddress"))) or None
     return ApplicationReport(
         id=_text(app.get("id")),
         user=_text(app.get("user")),
@@ -177,14 +175,10 @@ def application(app: Mapping[str, Any]) -> ApplicationReport:
         state=_text(app.get("state")),
         final_status=_text(app.get("finalStatus")),
         diagnostics=_text(app.get("diagnostics")),
-        tracking_url=_text(app.get("trackingUrl")),
         started_ms=_whole(app.get("startedTime")),
         finished_ms=_whole(app.get("finishedTime")),
-        progress_percent=_optional_number(app.get("progress")) or 0.0,
-        priority=_whole(app.get("priority")),
         tags=tuple(tag for tag in _text(app.get("applicationTags")).split(",") if tag),
         am_host=am_host,
-        am_http_address=am_http_address,
     )
 
 
@@ -203,7 +197,6 @@ def attempts(document: Mapping[str, Any]) -> Iterator[AttemptReport]:
             number=_whole(identifier.rpartition("_")[2]),
             am_container_id=_text(attempt.get("containerId")),
             am_host=_without_port(node_id) or None,
-            am_http_address=_text(attempt.get("nodeHttpAddress")) or None,
             started_ms=_whole(attempt.get("startTime")),
             finished_ms=_whole(attempt.get("finishedTime")),
             state=_text(attempt.get("appAttemptState")) or None,
