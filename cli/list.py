@@ -6,14 +6,22 @@ import time
 
 import click
 
-from yarnspec.cli.printing import Form, columns, output_option, plain, print_document, settings_options, stdout_console
+from yarnspec.cli.printing import (
+    STATE_STYLES,
+    Form,
+    columns,
+    output_option,
+    plain,
+    print_document,
+    settings_options,
+    stdout_console,
+)
 from yarnspec.gateway.cluster.access import Cluster
 from yarnspec.gateway.cluster.applications import ListedApplication, listed
 from yarnspec.observe.forms.moments import at_time, span
 from yarnspec.options import Options
 
 _STATES = ("NEW", "SUBMITTED", "ACCEPTED", "RUNNING", "SUCCEEDED", "FAILED", "KILLED")
-_STYLES = {"SUCCEEDED": "green", "FAILED": "red", "KILLED": "red", "RUNNING": "cyan"}
 
 EXAMPLES = """
 \b
@@ -70,7 +78,7 @@ def _print(applications: list[ListedApplication], now_ms: int) -> None:
             one.id,
             plain(one.name),
             plain(one.user),
-            plain(one.state, _STYLES.get(one.state, "")),
+            plain(one.state, STATE_STYLES.get(one.state, "")),
             at_time(one.started_ms) if one.started_ms is not None else "",
             took,
             "" if one.exit_code is None else str(one.exit_code),

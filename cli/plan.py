@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from rich.console import Console
@@ -18,8 +17,8 @@ from yarnspec.gateway.submit.placement_plan import (
     plan_of_application,
     plan_of_request,
 )
+from yarnspec.ids import is_application_id
 
-_APPLICATION = re.compile(r"application_[0-9]+_[0-9]+")
 _MARKS = {"RUNNING": "●", "ALLOCATED": "◐", "planned": "○", "asked": "○"}
 _MOST_MARKS = 8
 _ANYWHERE = "any host"
@@ -35,7 +34,7 @@ Examples:
 
 def run(request: SubmitRequest) -> int:
     """Print the plan of a submit, or the picture of an application."""
-    if _APPLICATION.fullmatch(request.program):
+    if is_application_id(request.program):
         settings = settings_in_effect(Path(request.config_file) if request.config_file else None, request.settings)
         with Application.from_id(request.program, settings=settings) as found:
             plan = plan_of_application(found)

@@ -19,6 +19,8 @@ from yarnspec import options
 from yarnspec.options import Options
 
 Form = Literal["table", "json", "yaml"]
+STATE_STYLES = {"SUCCEEDED": "green", "FAILED": "red", "KILLED": "red", "RUNNING": "cyan"}
+"""How the states of applications look; others have no style."""
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 output_option = click.option(

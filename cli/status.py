@@ -10,7 +10,16 @@ from rich.console import Console
 from rich.table import Table
 
 from yarnspec.cli.names import APPLICATION
-from yarnspec.cli.printing import Form, columns, output_option, plain, print_document, settings_options, stdout_console
+from yarnspec.cli.printing import (
+    STATE_STYLES,
+    Form,
+    columns,
+    output_option,
+    plain,
+    print_document,
+    settings_options,
+    stdout_console,
+)
 from yarnspec.gateway.application.handle import Application
 from yarnspec.observe.forms.document import (
     BlockStatus,
@@ -43,7 +52,6 @@ _PLACES: dict[str, str] = {
     "limit": "below the limit, on",
     "require": "for saved outputs, on",
 }
-_STATE_STYLES = {"SUCCEEDED": "green", "FAILED": "red", "KILLED": "red", "RUNNING": "cyan"}
 
 EXAMPLES = """
 \b
@@ -101,7 +109,7 @@ def _summary(document: StatusDocument, now_ms: int) -> Table:
 
     row("application", document.application_id)
     row("name", document.name)
-    row("state", _state(document), _STATE_STYLES.get(document.state, ""))
+    row("state", _state(document), STATE_STYLES.get(document.state, ""))
     if document.final is not None and document.final.status != "SUCCEEDED":
         row("because", document.final.reason or document.final.diagnostics or "no reason was given")
     row("user, queue", ", ".join(filter(None, (document.user, document.queue))))

@@ -43,13 +43,12 @@ def behave(monkeypatch: pytest.MonkeyPatch) -> Behave:
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (errors.ApplicationFailed("it failed"), 1),
+        (errors.YarnspecError("it failed"), 1),
         (errors.UsageError("wrong"), 2),
         (errors.ClusterUnreachable("no answer"), 4),
         (errors.NotAllowed("denied"), 4),
         (errors.NotFound("no such queue"), 5),
         (errors.ResourcesTimedOut("too late"), 6),
-        (errors.ApplicationKilled("killed"), 7),
     ],
 )
 def test_each_expected_failure_has_its_exit_code_and_one_message(

@@ -13,19 +13,13 @@ class YarnspecError(Exception):
         self.message = message
 
 
-class ApplicationFailed(YarnspecError):  # noqa: N818 - named for what happened, as the user reads it
-    """The application ran and failed."""
-
-    exit_code = 1
-
-
 class UsageError(YarnspecError):
     """The request itself is wrong: a missing local file, a malformed size, more than any host has."""
 
     exit_code = 2
 
 
-class ClusterUnreachable(YarnspecError):  # noqa: N818
+class ClusterUnreachable(YarnspecError):  # noqa: N818 - named for what happened, as the user reads it
     """The ResourceManager or HDFS does not answer."""
 
     exit_code = 4
@@ -47,9 +41,3 @@ class ResourcesTimedOut(YarnspecError):  # noqa: N818
     """The cluster did not give the containers in time."""
 
     exit_code = 6
-
-
-class ApplicationKilled(YarnspecError):  # noqa: N818
-    """Somebody killed the application."""
-
-    exit_code = 7

@@ -49,7 +49,7 @@ def view_of(negotiator: Negotiator) -> View:
         wanted=containers.count("wanted"),
         allocated=containers.count("allocated"),
         running=containers.count("running"),
-        extra=len(containers.extras),
+        extra=len(containers.extra_executors),
         held_back=containers.held,
         containers=tuple(
             ContainerView(row.executor_id, row.container_id, row.host, row.state, row.cores, row.extra)

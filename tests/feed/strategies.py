@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from yarnspec.core.messages.observations import COLUMNS, Observations, RowKind
-from yarnspec.feed.columns import Rows
+from yarnspec.core.messages.observations import COLUMNS, Observations, ObservationsBuilder, RowKind
 
 _HOSTS = st.none() | st.sampled_from(["127.0.0.2", "127.0.0.3", 'a "host"\n'])
 _TEXTS = st.just("") | st.text(max_size=6)
@@ -15,7 +14,7 @@ _SMALL = st.integers(-1, 4)
 @st.composite
 def observations(draw: st.DrawFn, max_rows: int = 12) -> Observations:
     """Rows about few stages, tasks and hosts, in any order."""
-    rows = Rows()
+    rows = ObservationsBuilder()
     for _ in range(draw(st.integers(0, max_rows))):
         numbers = {name: draw(_SMALL) for name in COLUMNS if name not in ("host", "executor", "kind")}
         numbers["task_id"] = draw(st.integers(-1, 2**62))

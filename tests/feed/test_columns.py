@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.feed.strategies import observations, plain
-from yarnspec.core.messages.observations import COLUMNS, NONE, Observations, RowKind
-from yarnspec.feed.columns import Rows, join
+from yarnspec.core.messages.observations import COLUMNS, NONE, Observations, ObservationsBuilder, RowKind
+from yarnspec.feed.columns import join
 
 
 @given(st.lists(observations(), min_size=1, max_size=5))
@@ -21,7 +20,7 @@ def test_joined_batches_say_what_they_said_apart(batches: list[Observations]) ->
 
 
 def test_a_row_says_nothing_where_it_was_told_nothing() -> None:
-    rows = Rows()
+    rows = ObservationsBuilder()
     assert rows.add(kind=RowKind.TASK_ENDED, stage=3, host="h") == 0
     said = plain(rows.observations())[0]
     assert {name for name, value in said.items() if value != NONE} == {"kind", "stage", "host", "executor", "text"}
@@ -29,12 +28,7 @@ def test_a_row_says_nothing_where_it_was_told_nothing() -> None:
 
 
 def test_a_row_can_be_completed_later() -> None:
-    rows = Rows()
+    rows = ObservationsBuilder()
     row = rows.add(kind=RowKind.STAGE_STARTED, flags=0)
     rows.put(row, flags=5)
     assert rows.observations().flags.tolist() == [5]
-
-
-def test_a_column_that_does_not_exist_is_an_error() -> None:
-    with pytest.raises(TypeError, match="there is no column colour"):
-        Rows().add(kind=RowKind.TASK_ENDED, colour=3)

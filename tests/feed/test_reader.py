@@ -11,15 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.feed.wire import stream_of
-from yarnspec.core.messages.observations import Observations, RowKind
-from yarnspec.feed.columns import Rows
+from yarnspec.core.messages.observations import Observations, ObservationsBuilder, RowKind
 from yarnspec.feed.reader import FEED_ERRORS, FeedReader
 
 TOKEN = "secret"
 
 
 def batch(count: int) -> Observations:
-    rows = Rows()
+    rows = ObservationsBuilder()
     for index in range(count):
         rows.add(kind=RowKind.TASK_ENDED, stage=1, index=index, host="127.0.0.2")
     return rows.observations()

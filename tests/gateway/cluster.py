@@ -54,12 +54,8 @@ def report(state: str = "RUNNING", final_status: str = "UNDEFINED", **more: obje
         "state": state,
         "final_status": final_status,
         "diagnostics": "",
-        "tracking_url": "",
         "started_ms": 1_700_000_000_000,
-        "launched_ms": 0,
         "finished_ms": 0,
-        "progress_percent": 0.0,
-        "priority": 0,
         "am_host": HOSTS[0],
     }
     return msgspec.convert({**fields, **more}, Report)
@@ -94,7 +90,6 @@ class HandMadeResourceManager:
                 number=number,
                 am_container_id=container_id,
                 am_host=HOSTS[0],
-                am_http_address=None,
                 started_ms=0,
                 finished_ms=0,
             )

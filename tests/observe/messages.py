@@ -9,7 +9,7 @@ from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event, Observed
 from yarnspec.core.messages.writeevents import SavedWrite
 
-# Observations are no records: the records are made of their rows (tests/observe/forms/test_taskrows.py).
+# Observations are no records: the records are made of their rows (tests/observe/forms/test_observation_lines.py).
 KINDS: tuple[type[Event] | type[Command], ...] = (
     *(kind for kind in Event.__subclasses__() if kind is not Observed),
     *Command.__subclasses__(),

@@ -44,7 +44,7 @@ from yarnspec.am.sources.cluster_watch import ClusterWatch
 from yarnspec.am.sources.event_sources import ProgramReports, ProviderEvents
 from yarnspec.am.sources.refusals import EarlierRefusals
 from yarnspec.am.sources.sharedblocks import SharedBlocks
-from yarnspec.core.lifecycle.restarts import first_epoch, restarts_in_each
+from yarnspec.core.lifecycle.restarts import attempt_of_epoch, first_epoch, restarts_in_each
 from yarnspec.core.messages import events
 from yarnspec.core.messages.commands import FinishApplication
 from yarnspec.core.messages.settings import RecoverySettings, Settings
@@ -78,8 +78,7 @@ def epoch_of(plan: Plan, attempt: int) -> int:
 
 def attempt_of(plan: Plan, epoch: int) -> int:
     """The attempt that this epoch was in."""
-    lives = epoch_of(plan, 2) - epoch_of(plan, 1)
-    return (epoch - 1) // lives + 1
+    return attempt_of_epoch(epoch, epochs_per_attempt=epoch_of(plan, 2) - epoch_of(plan, 1))
 
 
 def restarts_of(plan: Plan) -> int:
@@ -137,7 +136,7 @@ def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[i
             off=plan.recovery_off or recovery_off,
             refused=recovery_off,
             taken_away=spared,
-            lives=restarts_of(plan) + 1,
+            epochs_per_attempt=restarts_of(plan) + 1,
             driver_restarts=max(0, min(restarts_of(plan), EPOCH_MAX - epoch)),
         ),
     )
@@ -223,11 +222,11 @@ def _run(  # noqa: PLR0915 - one thing after the other
     )
     token = secrets.token_urlsafe(32)
     server = RestServer(answers, token, place.host)
-    doors = RestEndpoint(
+    rest_endpoint = RestEndpoint(
         server,
         lambda url: history.announce(Endpoint(url=url, token=token, epoch=epoch, attempt=place.attempt)),
     )
-    doors.open()
+    rest_endpoint.open()
     order = PageOrder(
         application_id=place.application_id, prefix="", directory=str(place.directory), first_epoch=epoch,
         history_directory=plan.history_directory, url=server.url, token=token,
@@ -244,7 +243,7 @@ def _run(  # noqa: PLR0915 - one thing after the other
     _log.info("ending", command=type(ending).__name__, reason=ending.reason)
     driver.stop()
     driver.begin_close()
-    doors.close()
+    rest_endpoint.close()
     code = CRASHED
     if isinstance(ending, FinishApplication):
         told = finish_application(

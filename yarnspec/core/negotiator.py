@@ -26,13 +26,20 @@ from yarnspec.core.copies.speculationview import Explanation, SpeculationView
 from yarnspec.core.lifecycle.application_phase import ApplicationPhase
 from yarnspec.core.lifecycle.driver import Driver
 from yarnspec.core.lifecycle.executor_events import BACKOFF_TIMER, LEFT_OVER_TIMER, Executors
-from yarnspec.core.lifecycle.phases import EXIT_FAILED, EXIT_NO_RESOURCES, WAIT_TIMER, Lifecycle
+from yarnspec.core.lifecycle.phases import WAIT_TIMER, Lifecycle
 from yarnspec.core.lifecycle.refusals import Refusals
 from yarnspec.core.lifecycle.resource_wait import Bounds
 from yarnspec.core.lifecycle.warnings import Warnings
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages import recoveryevents as rec
-from yarnspec.core.messages.commands import Command, ReleaseContainer, RequestContainers, Warn
+from yarnspec.core.messages.commands import (
+    EXIT_FAILED,
+    EXIT_NO_RESOURCES,
+    Command,
+    ReleaseContainer,
+    RequestContainers,
+    Warn,
+)
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
 from yarnspec.core.recovery.epoch_recovery import EpochRecovery
@@ -120,8 +127,8 @@ class Negotiator:
             release_held=self._executors.release_held,
             context_over=self._speculation.context_over,
             context_begun=self._context_begun,
-            life_over=self._life_over,
-            life_begun=self._life_begun,
+            epoch_over=self._epoch_over,
+            epoch_begun=self._epoch_begun,
         )
         # Blocks that wait for the first report of hosts; no container is asked for before they are decided. Spreading
         # waits for the report too, but not for long.
@@ -224,7 +231,7 @@ class Negotiator:
         return begun if self._lifecycle.over else begun + self._await_hosts(now_ms) + self._await_spread(now_ms)
 
     def _recovery_of_an_epoch(self, lost_writes: str = "") -> EpochRecovery:
-        data_hosts = SavedOutputHosts(
+        saved_output_hosts = SavedOutputHosts(
             self._settings.recovery,
             timers=self._timers,
             hosts=self._hosts,
@@ -232,19 +239,19 @@ class Negotiator:
             containers=self._containers,
         )
         return EpochRecovery(
-            self._settings.recovery, self._lifecycle, self._timers, data_hosts, lost_writes=lost_writes
+            self._settings.recovery, self._lifecycle, self._timers, saved_output_hosts, lost_writes=lost_writes
         )
 
     def _context_begun(self, first: bool, now_ms: int) -> list[Command]:
         return self._recovery.driver_ready(first, now_ms)
 
-    def _life_begun(self, epoch: int, why: str, now_ms: int) -> list[Command]:
+    def _epoch_begun(self, epoch: int, why: str, now_ms: int) -> list[Command]:
         return self._recovery.begin(epoch, why, now_ms)
 
-    def _life_over(self, now_ms: int) -> list[Command]:
+    def _epoch_over(self, now_ms: int) -> list[Command]:
         self._recovery.over()
-        self._carry.life_over()
-        self._speculation.life_over()
+        self._carry.epoch_over()
+        self._speculation.epoch_over()
         self._recovery = self._recovery_of_an_epoch(self._recovery.lost_writes)
         self._routes.update(self._recovery.routes)
         self._routes[rec.JournalReplayed] = self._journal_replayed
@@ -346,7 +353,7 @@ class Negotiator:
         return self._recovery.job_ended(event, now_ms) + self._speculation.routes[ev.JobEnded](event, now_ms)
 
     def _driver_lost(self, event: ev.DriverLost, now_ms: int) -> list[Command]:
-        # First: the journal of the life that has ended takes the record.
+        # First: the journal of the epoch that has ended takes the record.
         return self._recovery.driver_lost(event) + self._driver.routes[ev.DriverLost](event, now_ms)
 
     def _timer_fired(self, event: ev.TimerFired, now_ms: int) -> list[Command]:

@@ -17,8 +17,16 @@ from pathlib import Path
 import msgspec
 
 from yarnspec.core.messages.events import Event, JobEnded, JobStarted, Observed
-from yarnspec.core.messages.observations import NONE, Failure, Observations, RowKind, StageFlag, State
-from yarnspec.feed.columns import Rows, join
+from yarnspec.core.messages.observations import (
+    NONE,
+    Failure,
+    Observations,
+    ObservationsBuilder,
+    RowKind,
+    StageFlag,
+    State,
+)
+from yarnspec.feed.columns import join
 from yarnspec.feed.logfiles import log_lines
 
 # How Failures.java makes a failure into one that Spark does not count.
@@ -219,7 +227,7 @@ def logged_run(path: Path) -> LoggedRun:
     rows = [event.rows for event in replay.of(log_lines(path)) if isinstance(event, Observed)]
     begin, end = replay.application_began, replay.application_ended
     return LoggedRun(
-        rows=join(rows) if rows else Rows().observations(),
+        rows=join(rows) if rows else ObservationsBuilder().observations(),
         application_id=begin.app_id if begin is not None else "",
         name=begin.app_name if begin is not None else "",
         user=begin.user if begin is not None else "",
@@ -247,13 +255,13 @@ class _Replay:
     def __init__(self) -> None:
         self.application_began: _Line | None = None
         self.application_ended: _Line | None = None
-        self._found: list[Event | Rows] = []
-        self._rows = Rows()
+        self._found: list[Event | ObservationsBuilder] = []
+        self._rows = ObservationsBuilder()
         self._newest_ms = NONE
-        self._started: dict[tuple[int, int], tuple[Rows, int, int]] = {}
+        self._started: dict[tuple[int, int], tuple[ObservationsBuilder, int, int]] = {}
         self._cached: set[tuple[int, int]] = set()
         # Places in rows that are all kept until the end, for the stages' flags.
-        self._launched: dict[tuple[int, int, int], list[tuple[Rows, int]]] = {}
+        self._launched: dict[tuple[int, int, int], list[tuple[ObservationsBuilder, int]]] = {}
 
     def of(self, lines: Iterator[bytes]) -> list[Event]:
         for line in lines:
@@ -261,7 +269,9 @@ class _Replay:
                 self._take(_DECODER.decode(line))
         self._close_rows()
         # Only now: a stage's flags are known when its first task has ended, and a task's input when it has.
-        return [Observed(rows=one.observations()) if isinstance(one, Rows) else one for one in self._found]
+        return [
+            Observed(rows=one.observations()) if isinstance(one, ObservationsBuilder) else one for one in self._found
+        ]
 
     def _take(self, line: _Line) -> None:
         kind = line.event.removeprefix("SparkListener")
@@ -288,7 +298,7 @@ class _Replay:
     def _close_rows(self) -> None:
         if len(self._rows):
             self._found.append(self._rows)
-            self._rows = Rows()
+            self._rows = ObservationsBuilder()
 
     def _stage(self, kind: str, stage: _Stage) -> None:
         key = (stage.stage_id, stage.stage_attempt_id)

@@ -20,6 +20,7 @@ import msgspec
 
 from yarnspec.core.journal.journalrecords import JournalRecord
 from yarnspec.errors import YarnspecError
+from yarnspec.ids import epoch_directory, epochs_among
 from yarnspec.journal.errors import Fenced, JournalDamaged, JournalGone
 from yarnspec.journal.frames import encode_frame, read_frames
 from yarnspec.journal.records import JournalEntry, NotOfItsTypeError, decode
@@ -31,7 +32,6 @@ SEALED_FILE = "sealed"
 STOPPED_FILE = "stopped"
 STOPPED_DIRECTORY = "stopped.d"
 _REFUSED = re.compile(r"refused-([1-9]\d{0,8})")
-_EPOCH = re.compile(r"epoch-([1-9]\d{0,8})")
 
 
 class Seal(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +66,7 @@ class Layout:
             entries = self.files.list(self.path)
         except FileNotFoundError:
             return []
-        return sorted(int(found[1]) for entry in entries if (found := _EPOCH.fullmatch(entry.name)))
+        return epochs_among(entry.name for entry in entries)
 
     def check(self, epoch: int, *, begun: bool = False) -> None:
         """Fenced when a later epoch has begun; JournalGone when this one has ``begun`` and its directory is gone."""
@@ -79,7 +79,7 @@ class Layout:
 
     def directory(self, epoch: int) -> str:
         """Where an epoch is."""
-        return f"{self.path}/epoch-{epoch}"
+        return f"{self.path}/{epoch_directory(epoch)}"
 
     def seal_of(self, epoch: int) -> Seal | None:
         """How much of an epoch counts; None while it is not sealed."""

@@ -24,7 +24,7 @@ _SHARE = 10
 _MISSING_FILES = 16
 
 
-class Negotiator(Protocol):
+class NegotiatorRest(Protocol):
     """What the negotiator's REST tells; both raise YarnspecError when it does not answer."""
 
     def status(self) -> StatusDocument:
@@ -48,7 +48,7 @@ class Follower:
     def __init__(
         self,
         order: PageOrder,
-        negotiator: Negotiator,
+        negotiator: NegotiatorRest,
         earlier: Callable[[], Iterator[Record | ClusterUnreachable]],
         *,
         clock_ms: Callable[[], int] = lambda: int(time.time() * 1000),

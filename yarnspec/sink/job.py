@@ -154,7 +154,7 @@ class SinkJob:
 
 
 def stream(context: SparkContext) -> str:
-    """The number of the stream in whose foreachBatch this thread is, the same in all its lives; empty when in none."""
+    """The number of the stream in whose foreachBatch this thread is; empty: in none. It is the same in all epochs."""
     in_a_batch = context.getLocalProperty("streaming.sql.batchId") is not None
     return (context.getLocalProperty("sql.streaming.queryId") or "unknown") if in_a_batch else ""
 

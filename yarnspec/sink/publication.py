@@ -72,7 +72,7 @@ class Begun:
     key: str = ""
 
     def continues(self, other: Begun) -> bool:
-        """Whether this is the same computation in a later life of the same application; never when in doubt."""
+        """Whether this is the same computation in a later epoch of the same application; never when in doubt."""
         return (
             bool(self.identity)
             and self.identity == other.identity

@@ -208,7 +208,7 @@ def _owner(context: SparkContext) -> Owner:
 
 
 def _epoch(attempt: str) -> int:
-    """The life of the driver: ``1``, or ``1-2`` in its second SparkContext; 0 when it is something else."""
+    """The driver epoch: ``1``, or ``1-2`` in its second SparkContext; 0 when it is something else."""
     number = re.fullmatch(r"(\d+)(-\d+)?", attempt)
     return int(number[1]) if number else 0
 

@@ -64,7 +64,7 @@ _LEFT_OVER_PAUSE_S = 0.02
 
 
 def bridge_file(epoch: int) -> str:
-    """The name of the file in which this life of the driver says where it listens (``Announcement``)."""
+    """The name of the file in which this driver epoch says where it listens (``Announcement``)."""
     return f"{OWN_NAMES}driver-bridge-{epoch}.json"
 
 
@@ -90,7 +90,7 @@ class DriverExit(msgspec.Struct, frozen=True):
 
 
 class DriverProcess:
-    """One life of the driver: its JVM and, below it, the user's Python program.
+    """The processes of one driver epoch: its JVM and, below it, the user's Python program.
 
     Args:
         plan: what to run.
@@ -116,7 +116,7 @@ class DriverProcess:
 
     @property
     def stdout(self) -> Path:
-        """The file that holds all the program's standard output so far, that of earlier lives included."""
+        """The file that holds all the program's standard output so far, that of earlier epochs included."""
         return self._log_directory / STDOUT_FILE
 
     @property

@@ -1,7 +1,7 @@
 """Bringing what tasks need of yarnspec to the executors' Python, which need not have it installed.
 
 Functions of ``yarnspec.window`` and ``yarnspec.sink`` are pickled by name, so that what Spark ships is small, and the
-same from one life of the driver to the next (a class pickled by value is not). The workers find the names in a zip file
+same from one driver epoch to the next (a class pickled by value is not). The workers find the names in a zip file
 that the driver serves by ``addPyFile``; user code that imports one of the two finds it there, too.
 """
 

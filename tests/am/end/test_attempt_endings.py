@@ -72,7 +72,7 @@ def test_where_yarn_forgets_failures_no_attempt_is_known_to_be_the_last() -> Non
 )
 def test_why_an_attempt_was_lost_is_told_in_a_line(diagnostics: str, why: str) -> None:
     attempt = AttemptReport(
-        id="a", number=1, am_container_id="", am_host=None, am_http_address=None, started_ms=0, finished_ms=1,
+        id="a", number=1, am_container_id="", am_host=None, started_ms=0, finished_ms=1,
         diagnostics=diagnostics,
     )  # fmt: skip
     assert why_ended(attempt) == why

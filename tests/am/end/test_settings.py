@@ -101,7 +101,6 @@ def ended_attempt(number: int) -> AttemptReport:
         number=number,
         am_container_id="",
         am_host=None,
-        am_http_address=None,
         started_ms=0,
         finished_ms=1,
     )

@@ -9,13 +9,12 @@ import pytest
 
 from yarnspec.am.loop.inbox import Inbox, Question, Told
 from yarnspec.core.messages import events
-from yarnspec.core.messages.observations import RowKind
+from yarnspec.core.messages.observations import ObservationsBuilder, RowKind
 from yarnspec.core.negotiator import Negotiator
-from yarnspec.feed.columns import Rows
 
 
 def observed(*indices: int) -> events.Observed:
-    rows = Rows()
+    rows = ObservationsBuilder()
     for index in indices:
         rows.add(kind=RowKind.TASK_ENDED, index=index)
     return events.Observed(rows=rows.observations())

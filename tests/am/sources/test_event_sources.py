@@ -20,7 +20,7 @@ from yarnspec.am.sources.event_sources import DriverEvents, ProgramReports, Prov
 from yarnspec.am.sources.repeating_thread import Watcher
 from yarnspec.core.messages import events
 from yarnspec.core.messages.events import Event
-from yarnspec.feed.columns import Rows
+from yarnspec.core.messages.observations import ObservationsBuilder
 from yarnspec.spark.bridge import DriverBridge
 
 
@@ -118,7 +118,7 @@ def test_a_record_that_cannot_be_understood_does_not_take_the_next_ones_along(pr
     ]
 
 
-OBSERVED = events.Observed(rows=Rows().observations())
+OBSERVED = events.Observed(rows=ObservationsBuilder().observations())
 
 
 class HandMadeFeed:

@@ -214,7 +214,8 @@ def test_taking_the_emptiest_host_again_and_again_is_water_filling(
     room = {one.host: one.room for one in given_loads}
     count = {one.host: one.containers for one in given_loads}
     plan = Loads(given_loads, limit)
-    while (host := plan.emptiest(avoid)) is not None:
+    while hosts := plan.several(avoid, 1):
+        host = hosts[0]
         able = [
             each for each in room if room[each] > 0 and each not in avoid and (limit is None or count[each] < limit)
         ]

@@ -19,7 +19,7 @@ from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.settings import RecoverySettings
 from yarnspec.core.recovery.epoch_recovery import REPLAY_TIMER
 
-AGAIN = RecoverySettings(enabled=True, driver_restarts=4, lives=5)
+AGAIN = RecoverySettings(enabled=True, driver_restarts=4, epochs_per_attempt=5)
 KILLED = ev.DriverLost(exit_code=-9, reason="its process was ended by signal 9")
 
 
@@ -41,8 +41,8 @@ def again(world: World, epoch: int, *shuffles: rec.SavedShuffle, progress: int |
 
 def test_each_attempt_has_numbers_for_all_the_lives_that_it_may_have() -> None:
     for restarts in range(6):
-        lives = [first_epoch(attempt, restarts) + life for attempt in range(1, 9) for life in range(restarts + 1)]
-        assert lives == list(range(1, len(lives) + 1))
+        epochs = [first_epoch(attempt, restarts) + more for attempt in range(1, 9) for more in range(restarts + 1)]
+        assert epochs == list(range(1, len(epochs) + 1))
     assert [first_epoch(attempt, 0) for attempt in (1, 2, 3)] == [1, 2, 3]
 
 

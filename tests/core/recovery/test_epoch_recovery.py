@@ -221,7 +221,7 @@ def test_two_epochs_in_a_row_without_progress_end_the_application() -> None:
 
 def test_epochs_of_one_attempt_without_progress_end_that_attempt_only() -> None:
     """Its host may be to blame: the next attempt tries once."""
-    several = msgspec.structs.replace(ON, lives=5)
+    several = msgspec.structs.replace(ON, epochs_per_attempt=5)
     for epoch, before, ends in (
         (3, (1, 2), cm.AbandonAttempt),
         (6, (1, 2), None),

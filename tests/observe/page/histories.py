@@ -13,8 +13,8 @@ from yarnspec.core.messages.events import Event, Observed, TimerFired
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.observe.forms.document import StatusDocument
+from yarnspec.observe.forms.observation_lines import lines
 from yarnspec.observe.forms.records import Record, decode, record_of
-from yarnspec.observe.forms.taskrows import lines
 from yarnspec.observe.page.page import page
 from yarnspec.observe.page.page_fold import PageFold
 from yarnspec.observe.status.status_fold import About, StatusFold

@@ -17,7 +17,7 @@ from yarnspec.observe.page.drawing import Scale, busy, strip
 from yarnspec.observe.page.host_rows import host_rows
 from yarnspec.observe.page.scene import Scene, scene_of
 from yarnspec.observe.page.sentences import sentences
-from yarnspec.observe.page.stage_rows import stage_rows, verdict_on
+from yarnspec.observe.page.stage_rows import lateness_of, stage_rows
 from yarnspec.observe.page.task_rows import copy_rows, task_groups
 from yarnspec.observe.page.timeline import timeline
 
@@ -92,13 +92,13 @@ class TestSpeeds:
 
 class TestStages:
     def test_a_slow_host_is_told_from_skew(self) -> None:
-        assert verdict_on(scene(attempt(), STAGE, *slow_host()), 0).kind == "host"
+        assert lateness_of(scene(attempt(), STAGE, *slow_host()), 0).kind == "host"
         even = slow_host(5_000)
         one_late = [*even[:-1], task(11, host="w1", finish_ms=START_MS + 43_000)]
-        verdict = verdict_on(scene(attempt(), STAGE, *one_late), 0)
+        verdict = lateness_of(scene(attempt(), STAGE, *one_late), 0)
         assert verdict.kind == "uneven"
         assert "task 11 took 8.0 times as long" in verdict.words
-        assert verdict_on(scene(attempt(), STAGE, *even), 0).kind == "even"
+        assert lateness_of(scene(attempt(), STAGE, *even), 0).kind == "even"
 
     def test_a_plot_of_many_keeps_what_stands_out(self) -> None:
         fold, document = folded(many(20_000))

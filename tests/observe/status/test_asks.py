@@ -5,7 +5,7 @@ from __future__ import annotations
 from yarnspec.core.messages import commands as cm
 from yarnspec.core.messages import events as ev
 from yarnspec.observe.forms.document import AskStatus, Relaxation
-from yarnspec.observe.status.asks import Asks
+from yarnspec.observe.status.asks import AsksFold
 
 
 def wanted(number: int, rule: cm.PlacementRule = "", *hosts: str) -> cm.WantedContainer:
@@ -13,7 +13,7 @@ def wanted(number: int, rule: cm.PlacementRule = "", *hosts: str) -> cm.WantedCo
 
 
 def test_alike_asks_are_one_row_and_what_came_is_not_asked_for() -> None:
-    asks = Asks()
+    asks = AsksFold()
     all_wanted = (wanted(1, "spread", "a"), wanted(2, "spread", "a"), wanted(3), wanted(4, "several", "b", "c"))
     asks.apply(cm.UpdatePlacement(reason="r", version=1, blocked_hosts=(), wanted=all_wanted), 1)
     asks.apply(ev.ContainerAllocated(executor_id="3", container_id="c", host="a", wanted_id="4"), 2)
@@ -26,7 +26,7 @@ def test_alike_asks_are_one_row_and_what_came_is_not_asked_for() -> None:
 
 
 def test_the_newest_relaxations_are_kept() -> None:
-    asks = Asks()
+    asks = AsksFold()
     for number in range(30):
         asks.apply(cm.RelaxPlacement(reason=f"reason {number}", rule="spread", wanted=("1", "2")), number)
     assert len(asks.relaxations()) == 20

@@ -39,7 +39,7 @@ class RestEndpoint:
         self._announce = announce
         self._first_pause_s = first_pause_s
         self._closed = threading.Event()
-        self._thread = threading.Thread(target=self._open, name="open-doors", daemon=True)
+        self._thread = threading.Thread(target=self._open, name="open-rest-endpoint", daemon=True)
 
     def open(self) -> None:
         """Begin."""

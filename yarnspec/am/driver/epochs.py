@@ -45,7 +45,7 @@ class DriverEpochs:
         self._place = place
         self._history = history
         self._containers = containers
-        self._life: _Epoch | None = None
+        self._newest: _Epoch | None = None
         self._ports: set[int] = set()
         self.listener: Listener | None = None
 
@@ -79,7 +79,7 @@ class DriverEpochs:
 
         ``attempt_before_ended_ms`` is for the first one: when the attempt before had ended; 0: that is not known.
         """
-        last = self._life
+        last = self._newest
         driver = DriverEpoch(self._plan, self._place, epoch, not_ports=self._ports)
         self._ports.add(driver.port)
         kept = EpochJournal.of(
@@ -91,10 +91,10 @@ class DriverEpochs:
             previous_ended_ms=last.driver.ended_ms if last is not None else attempt_before_ended_ms,
         )
         assert self.listener is not None  # noqa: S101 - see the class
-        self._life = _Epoch(driver, kept, self._containers, self._place.directory / bridge_file(epoch), self.listener)
+        self._newest = _Epoch(driver, kept, self._containers, self._place.directory / bridge_file(epoch), self.listener)
         if last is not None:
             last.stop()
-        self._life.begin()
+        self._newest.begin()
 
     def listens_at(self, address: str) -> None:
         """The driver is ready for executors, and really listens there."""
@@ -106,8 +106,8 @@ class DriverEpochs:
 
     def stop(self, grace_s: float = 5.0) -> None:
         """End the driver and everything below it."""
-        if self._life is not None:
-            self._life.driver.stop(grace_s)
+        if self._newest is not None:
+            self._newest.driver.stop(grace_s)
 
     def begin_close(self) -> None:
         """The last driver has ended: begin to close the journal."""
@@ -120,8 +120,8 @@ class DriverEpochs:
 
     @property
     def _now(self) -> _Epoch:
-        assert self._life is not None  # noqa: S101 - the first one begins before anything can be asked of it
-        return self._life
+        assert self._newest is not None  # noqa: S101 - the first one begins before anything can be asked of it
+        return self._newest
 
 
 class _Epoch:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 import structlog
 
 from yarnspec.am.loop.shell import Ending, Shell
-from yarnspec.core.messages.commands import AbandonAttempt, FinishApplication
+from yarnspec.core.messages.commands import EXIT_FAILED, AbandonAttempt, FinishApplication
 from yarnspec.plan import Plan
 from yarnspec.yarn.rm.reports import AttemptReport
 
@@ -93,7 +93,7 @@ def for_good(ending: Ending, plan: Plan, attempt: int) -> Ending:
     if isinstance(ending, FinishApplication) or plan.attempts_are_forgotten or attempt < granted:
         return ending
     reason = f"{ending.reason} (attempt {attempt} of {granted}, the last one)"
-    return FinishApplication(status="FAILED", exit_code=1, reason=reason, diagnostics=ending.diagnostics)
+    return FinishApplication(status="FAILED", exit_code=EXIT_FAILED, reason=reason, diagnostics=ending.diagnostics)
 
 
 def unless_replaced(ending: Ending, attempt: int, newest: Iterable[Callable[[], int]]) -> Ending:

@@ -52,7 +52,7 @@ class DriverCommandQueue:
         self._busy = False
         self._thread: threading.Thread | None = None
         self._bridge: DriverBridge | None = None
-        self._lives = 0
+        self._epochs_over = 0
         self._blocks = commands.UpdateTaskBlocks(hosts=(), reason="nothing is blocked yet")
         self._blocks_told: commands.UpdateTaskBlocks | None = None
         self._core_tells_blocks = False
@@ -66,10 +66,10 @@ class DriverCommandQueue:
         Raises:
             Exception: one of ``BRIDGE_ERRORS``; then the bridge is not taken.
         """
-        blocks, life = self._blocks, self._lives
+        blocks, over = self._blocks, self._epochs_over
         bridge.set_blocks(blocks)
         with self._changed:
-            if life != self._lives:  # it has died meanwhile
+            if over != self._epochs_over:  # the driver has died meanwhile
                 return
             self._bridge, self._blocks_told = bridge, blocks
             if self._blocks is not blocks:  # they have changed meanwhile, when there was nobody to be told
@@ -87,7 +87,7 @@ class DriverCommandQueue:
         """
         with self._changed:
             self._bridge = self._blocks_told = self._ready_untold = None
-            self._lives += 1
+            self._epochs_over += 1
             dropped = [*self._kept]
             for orders in self._waiting:
                 dropped += [] if callable(orders) else orders
@@ -167,19 +167,19 @@ class DriverCommandQueue:
                 self._changed.wait_for(lambda: self._waiting, _TELL_AGAIN_S if self._unheard else None)
                 doing = self._waiting.popleft() if self._waiting else [self._unheard or self._blocks]
                 self._busy = True
-                bridge, life = self._bridge, self._lives
+                bridge, over = self._bridge, self._epochs_over
             try:
                 if callable(doing):
                     doing()
                 else:
-                    self._tell(bridge, life, doing)
+                    self._tell(bridge, over, doing)
             except Exception as error:  # the next one is to be given all the same
                 _log.exception("an order failed")
                 self._post(events.PlacementProblem(message=f"an order failed: {error}"))
 
-    def _tell(self, bridge: DriverBridge | None, life: int, orders: Sequence[Command]) -> None:
+    def _tell(self, bridge: DriverBridge | None, over: int, orders: Sequence[Command]) -> None:
         if bridge is None:
-            self._not_given(None, orders, life, "the driver is not connected")
+            self._not_given(None, orders, over, "the driver is not connected")
             return
         try:
             self._give(bridge, orders)
@@ -188,7 +188,7 @@ class DriverCommandQueue:
             if why != self._told_why:
                 _log.warning("the driver could not be told", command=type(orders[0]).__name__, why=why)
             self._told_why = why
-            self._not_given(bridge, orders, life, f"the driver could not be told: {why}")
+            self._not_given(bridge, orders, over, f"the driver could not be told: {why}")
 
     def _give(self, bridge: DriverBridge, orders: Sequence[Command]) -> None:
         match orders[0]:
@@ -223,7 +223,7 @@ class DriverCommandQueue:
             bridge.set_blocks(blocks)
             self._blocks_told = blocks
 
-    def _not_given(self, bridge: DriverBridge | None, orders: Sequence[Command], life: int, why: str) -> None:
+    def _not_given(self, bridge: DriverBridge | None, orders: Sequence[Command], over: int, why: str) -> None:
         for one in orders:
             if isinstance(one, commands.LaunchCopy):
                 self._refuse(one, why)
@@ -233,7 +233,7 @@ class DriverCommandQueue:
             one for one in orders if isinstance(one, commands.WithdrawCopy | commands.KillAttempt | commands.GiveUpHost)
         ]
         with self._changed:
-            if not ending or life != self._lives:  # what was for a driver that has died meanwhile is for no other
+            if not ending or over != self._epochs_over:  # what was for a driver that has died meanwhile is for no other
                 return
             if self._bridge is bridge:
                 self._kept += ending

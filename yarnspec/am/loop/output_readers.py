@@ -25,7 +25,7 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
     longest_s: float = 60.0
 
 
-class _Reader:
+class _OutputReader:
     def __init__(self, now_s: float) -> None:
         self.offset = -1
         self.advanced_s = now_s
@@ -39,14 +39,14 @@ class OutputReaders:
     def __init__(self, *, expected: bool, clock_s: Callable[[], float] = time.monotonic) -> None:
         self._expected = expected
         self._clock_s = clock_s
-        self._readers: dict[str, _Reader] = {}
+        self._readers: dict[str, _OutputReader] = {}
         self._changed = threading.Condition()
 
     def came(self, name: str, offset: int, *, complete: bool) -> None:
         """A reader asked for what follows ``offset``; ``complete``: it was told that nothing does."""
         now_s = self._clock_s()
         with self._changed:
-            reader = self._readers.setdefault(name, _Reader(now_s))
+            reader = self._readers.setdefault(name, _OutputReader(now_s))
             reader.seen_s = now_s
             if offset > reader.offset:
                 reader.offset, reader.advanced_s = offset, now_s

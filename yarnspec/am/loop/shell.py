@@ -2,7 +2,7 @@
 
 Everything that may change the application goes through this one thread. Other threads only post events. Each event and
 each command is logged before it is performed. Of observations only those rows are logged that are events of their own
-(``observe/forms/taskrows.py``).
+(``observe/forms/observation_lines.py``).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _LONGEST_WAIT_S = 5.0
 _WRITE_AGAIN_MS = 1_000
 
 
-class DriverLife(Protocol):
+class RestartableDriver(Protocol):
     """The driver, as far as the shell needs it."""
 
     @property
@@ -53,7 +53,7 @@ class DriverLife(Protocol):
 
     @property
     def epoch(self) -> int:
-        """The number of its life."""
+        """The number of the running epoch."""
 
     @property
     def recording(self) -> Recording | None:
@@ -95,7 +95,7 @@ class Shell:
         fold: StatusFold,
         containers: ExecutorContainers,
         placement: PlacementFile,
-        driver: DriverLife,
+        driver: RestartableDriver,
         executor_environment: Callable[[str], dict[str, str]],
         show_spark: Callable[[str], None] | None = None,
         clock_ms: Callable[[], int] = lambda: int(time.time() * 1000),

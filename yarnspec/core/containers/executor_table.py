@@ -12,9 +12,9 @@ ids, except what is held back: replacements that wait for a back-off or for the 
 Beside the target there may be *extra* containers, for copies of slow tasks: they have a number of their own and are
 kept off certain hosts. One that has a container takes the place of an ordinary one that is missing.
 
-While map outputs of an earlier driver are waited for, each *home*, a host that holds some of them, gets one container
-of its own, wherever the others go: whoever runs there can take the outputs over. There are at least as many containers
-as homes then.
+While map outputs of an earlier driver are waited for, the hosts that hold them are *required hosts*. Each gets one
+container of its own, wherever the others go, because an executor there can take the outputs over. So there are at least
+as many containers as required hosts.
 
 The table says how many containers are asked for and by which rules (``asks.py``). Which host that means for each of
 them ``placing.py`` decides.
@@ -51,7 +51,7 @@ class ExecutorTable:
         self.held = 0
         self._extra_target = 0
         self._extra_not_hosts: tuple[str, ...] = ()
-        self._homes: tuple[str, ...] = ()
+        self._required_hosts: tuple[str, ...] = ()
         self.unknown = 0
 
     def begin_epoch(self, epoch: int) -> None:
@@ -76,7 +76,7 @@ class ExecutorTable:
         return self._rows.count(*_LIVE, extra=False)
 
     @property
-    def extras(self) -> tuple[Executor, ...]:
+    def extra_executors(self) -> tuple[Executor, ...]:
         """The extra executors that are there or to come."""
         if not self.extra_count:
             return ()
@@ -99,8 +99,8 @@ class ExecutorTable:
 
     @property
     def wanted(self) -> int:
-        """How many executors there shall be: Spark's target, and while homes wait at least one for each of them."""
-        return max(self.target, len(self._homes))
+        """How many executors there shall be: Spark's target, and at least one for each required host."""
+        return max(self.target, len(self._required_hosts))
 
     def row(self, executor_id: str) -> Executor | None:
         """One executor."""
@@ -141,12 +141,12 @@ class ExecutorTable:
         self.target = target
         self.held = min(self.held, max(0, self.wanted - self.live))
 
-    def settle_at(self, homes: tuple[str, ...]) -> None:
-        """These hosts are homes now, the first one needs a container most; requests for others may go anywhere."""
-        if homes == self._homes:
+    def set_required_hosts(self, hosts: tuple[str, ...]) -> None:
+        """Require these hosts from now on, the first one the most. Requests for other hosts may go anywhere."""
+        if hosts == self._required_hosts:
             return
-        self._homes = homes
-        for ask in self.asks.place_again(lambda ask: bool(ask.required) and ask.required not in homes):
+        self._required_hosts = hosts
+        for ask in self.asks.place_again(lambda ask: bool(ask.required) and ask.required not in hosts):
             ask.required = ""
 
     def want_extra(self, count: int, not_hosts: tuple[str, ...] = ()) -> None:
@@ -159,7 +159,7 @@ class ExecutorTable:
 
     def ask(self, most: int | None = None) -> tuple[str, ...]:
         """Make rows for what is missing, ``most`` of them and as far as ids are left, and give their new ids."""
-        self._absorb_extras()
+        self._absorb_extra_executors()
         most = self.ids_left if most is None else min(most, self.ids_left)
         ids = [self._ask_one() for _ in range(min(self.missing, most))]
         extra = max(0, self._extra_target - self.extra_count)
@@ -169,7 +169,7 @@ class ExecutorTable:
     def _ask_one(self, *, extra: bool = False) -> str:
         self._issued += 1
         executor_id = str(self._first_id + self._issued)
-        home = () if extra else self._empty_homes()[:1]
+        required = () if extra else self._unserved_hosts()[:1]
         self._rows[executor_id] = Executor(executor_id=executor_id, state="wanted", extra=extra)
         wanted = WantedContainer(
             id=executor_id,
@@ -178,7 +178,7 @@ class ExecutorTable:
             label=self._settings.executor_label,
         )
         avoid = self._extra_not_hosts if extra else ()
-        self.asks.add(Ask(wanted=wanted, extra=extra, avoid=avoid, required=home[0] if home else ""))
+        self.asks.add(Ask(wanted=wanted, extra=extra, avoid=avoid, required=required[0] if required else ""))
         return executor_id
 
     @property
@@ -186,16 +186,16 @@ class ExecutorTable:
         """The hosts on which an executor runs or starts."""
         return frozenset(row.host for row in self._rows.values() if row.state in ("allocated", "running"))
 
-    def _empty_homes(self) -> tuple[str, ...]:
-        """The homes for which no container runs and none is asked for."""
-        if not self._homes:
+    def _unserved_hosts(self) -> tuple[str, ...]:
+        """The required hosts for which no container runs and none is asked for."""
+        if not self._required_hosts:
             return ()
         taken = {row.host for row in self._rows.values() if row.state != "releasing"}
         taken |= self.asks.required
-        return tuple(home for home in self._homes if home not in taken)
+        return tuple(host for host in self._required_hosts if host not in taken)
 
-    def _absorb_extras(self) -> None:
-        for row in self.extras:
+    def _absorb_extra_executors(self) -> None:
+        for row in self.extra_executors:
             if self.missing and row.state != "wanted":
                 self._rows.be_extra(row, extra=False)
                 self._extra_target = max(0, self._extra_target - 1)

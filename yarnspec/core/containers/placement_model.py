@@ -74,11 +74,6 @@ class Loads:
         if self._open(load):
             heapq.heappush(self._heap, (load.rank, host))
 
-    def emptiest(self, avoid: Collection[str] = ()) -> str | None:
-        """The host on which the next container belongs; None when no host that is left has room."""
-        found = self.several(avoid, 1)
-        return found[0] if found else None
-
     def several(self, avoid: Collection[str] = (), most: int = MOST_NAMED) -> tuple[str, ...]:
         """The emptiest hosts with room, at most so many."""
         found: list[str] = []

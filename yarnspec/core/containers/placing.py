@@ -4,7 +4,7 @@ The places come from the rules of ``placement_model.py``. A container is first a
 spreading gives it. When that host does not answer in time, it may come on one of the emptiest hosts, then anywhere. The
 time counts from the call that told the ResourceManager. Each step is told as ``RelaxPlacement`` with its reason. A
 container that is required on a host is asked for there until whoever required it lets go
-(``ExecutorTable.settle_at``).
+(``ExecutorTable.set_required_hosts``).
 
 The limit ``placement.max_per_host`` is hard. Under it every ask names one host, and counts on it: so no two asks can
 fill the same place. An ask that waits in vain moves on to another host once, and again when the hosts change. What the

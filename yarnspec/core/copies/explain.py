@@ -21,7 +21,7 @@ def view_of(speculation: Speculation, now_ms: int) -> SpeculationView:
         slow_tasks=speculation.metrics.slow_tasks,
         effective_copies=ledger.copies_won,
         waiting_copies=len(speculation.copies.waiting),
-        extra_containers=len(speculation.containers.extras),
+        extra_containers=len(speculation.containers.extra_executors),
         stages=speculation.metrics.view(now_ms),
         blocks=speculation.blocklist.blocks,
         ledger=ledger.figures(),
@@ -58,7 +58,7 @@ def explain_task(speculation: Speculation, stage: int, index: int, now_ms: int) 
     objection = speculation.copies.objection(newest, index, attempts, now_ms)
     if objection and attempts:
         lines.append(f"no (further) copy may be started now: {objection}")
-    for key, why in speculation.extras.why_not.items():
+    for key, why in speculation.speculative_containers.why_not.items():
         if key == (*newest.key, index):
             lines.append(f"no container is asked for its copy: {why}")
     lines += noted
@@ -83,7 +83,7 @@ def explain_host(speculation: Speculation, host: str, now_ms: int, *, known: boo
     if blocks and not wide:
         verdict = f"it is blocked for {len(blocks)} stages, tasks or executors only"
     lines.append(speculation.speeds.explain(host))
-    lines.append(speculation.suspects.explain(host))
+    lines.append(speculation.slow_hosts.explain(host))
     lines.append(speculation.faults.explain(host, now_ms))
     limit = speculation.blocklist.limit
     numbers: dict[str, float | str] = {

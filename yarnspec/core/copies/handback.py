@@ -30,7 +30,7 @@ class Handback:
         """Speculation has stopped."""
         self._containers.want_extra(0)
         self._awaited = set(self._jobs.running)
-        for row in self._containers.extras:
+        for row in self._containers.extra_executors:
             if row.state == "running":
                 self._leaving.add(row.executor_id)
                 self._task_blocks.leave(row.executor_id)
@@ -54,7 +54,7 @@ class Handback:
 
     def _release(self) -> list[Command]:
         commands: list[Command] = []
-        for row in self._containers.extras:
+        for row in self._containers.extra_executors:
             executor_id = row.executor_id
             if row.state == "running":
                 if not self._awaited and executor_id in self._leaving:

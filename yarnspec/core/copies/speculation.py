@@ -42,7 +42,7 @@ from yarnspec.core.tasks.task_table import Happened, StageKey, TaskTable
 
 JUDGE_TIMER = "judge-tasks"
 SUMMARY_TIMER = "speculation-summary"
-EXTRAS_TIMER = "extra-containers"
+EXTRA_CONTAINERS_TIMER = "extra-containers"
 SETTLE_TIMER = "ended-jobs"
 
 _TASKS_NOTED = 5_000
@@ -91,7 +91,7 @@ class Speculation:
             settings.speculation, self.table, self.speeds.factor, self._jobs.readers_beside, self.task_notes.add
         )
         self.metrics = StageMetricsTable(self.table, self.copies, self.detector)
-        self.extras = SpeculativeContainers(
+        self.speculative_containers = SpeculativeContainers(
             settings,
             containers=containers,
             slots=self._slots,
@@ -101,9 +101,9 @@ class Speculation:
             task_blocks=task_blocks,
             jobs=self._jobs,
         )
-        self.suspects = SlowHostPolicy(blocklist, self._slots, self.table, self.speeds, self.host_notes)
+        self.slow_hosts = SlowHostPolicy(blocklist, self._slots, self.table, self.speeds, self.host_notes)
         self.faults = Faults(settings, containers.running)
-        for listener in (self.suspects, self.faults):
+        for listener in (self.slow_hosts, self.faults):
             blocklist.register(listener)
         self._judged: defaultdict[StageKey, set[int]] = defaultdict(set)
         self._untold = 0
@@ -130,7 +130,7 @@ class Speculation:
         return {
             JUDGE_TIMER: lambda now_ms: self._guard.run(self._judge, now_ms),
             SUMMARY_TIMER: lambda now_ms: self._guard.run(self._summarize, now_ms),
-            EXTRAS_TIMER: lambda now_ms: self._guard.run(self._look_at_extras, now_ms),
+            EXTRA_CONTAINERS_TIMER: lambda now_ms: self._guard.run(self._look_at_extra_containers, now_ms),
             SETTLE_TIMER: lambda now_ms: self._guard.run(self._settle, now_ms),
         }
 
@@ -143,14 +143,14 @@ class Speculation:
 
     def executor_came(self, now_ms: int) -> list[Command]:
         """An executor registered: perhaps an extra one, for a copy that nobody waits for any more."""
-        return self._guard.run(self._look_at_extras, now_ms)
+        return self._guard.run(self._look_at_extra_containers, now_ms)
 
     def dismiss(self, executor_ids: tuple[str, ...], now_ms: int) -> list[Command]:
         """These executors are too many, and count as extra ones now."""
         if self.stopped:
             return []
-        self.extras.dismiss(executor_ids, now_ms)
-        return self._guard.run(self._look_at_extras, now_ms)
+        self.speculative_containers.dismiss(executor_ids, now_ms)
+        return self._guard.run(self._look_at_extra_containers, now_ms)
 
     def executor_gone(self, row: Executor, now_ms: int) -> list[Command]:
         """An executor left the table of containers: what was said of it is over."""
@@ -169,7 +169,7 @@ class Speculation:
     def _forget_executor(self, row: Executor, now_ms: int) -> list[Command]:
         happened = self.table.forget_executor(row.executor_id)
         self._lost_with = happened.lost_with  # asked for at once, if at all
-        self.extras.lost(row, now_ms, asked=row.state == "releasing")
+        self.speculative_containers.lost(row, now_ms, asked=row.state == "releasing")
         return self._follow(happened, now_ms)
 
     def _weigh_death(self, death: YoungDeath, now_ms: int) -> list[Command]:
@@ -203,13 +203,13 @@ class Speculation:
     def _forget_host(self, host: str, now_ms: int) -> list[Command]:
         self.speeds.forget(host, now_ms)
         self.faults.forget(host)
-        self.suspects.forget_host(host)
+        self.slow_hosts.forget_host(host)
         return []
 
     def context_over(self, why: str) -> list[Command]:
         """A SparkContext is gone: its stages, tasks and copies with it. Knowledge of hosts stays."""
         last = self._guard.run(self._forget_context)
-        for name in (JUDGE_TIMER, EXTRAS_TIMER, SETTLE_TIMER):
+        for name in (JUDGE_TIMER, EXTRA_CONTAINERS_TIMER, SETTLE_TIMER):
             self._timers.cancel(name)
         return last + self.blocklist.end(why, lambda key: key.level in ("stage", "task"))
 
@@ -221,7 +221,7 @@ class Speculation:
         self.speeds.context_over()
         self.table.forget()
         self.copies.forget()
-        self.suspects.forget()
+        self.slow_hosts.forget()
         self._jobs.forget()
         self.faults.context_over()
         self._judged.clear()
@@ -231,13 +231,13 @@ class Speculation:
         self.task_notes.clear()  # the next context's tasks have the same numbers
         return last
 
-    def life_over(self) -> None:
+    def epoch_over(self) -> None:
         """The driver died with its numbers of stages and tasks: the next driver gives them to others."""
         # After a stop as well: what was known then would be told of the new ones.
         self.table.forget()
         self.metrics.forget()
         self.task_notes.clear()
-        self.extras.total = 0
+        self.speculative_containers.total = 0
 
     def _stop(self) -> list[Command]:
         for name in self.timers:
@@ -266,7 +266,7 @@ class Speculation:
             commands += self._stage_ended(stage, now_ms)
         if happened.stages_started and self.settings.speculation.enabled:
             commands += self._begin(happened.stages_started[0], now_ms)
-        return commands + self._look_at_extras(now_ms)
+        return commands + self._look_at_extra_containers(now_ms)
 
     def _faults_of(self, stage: StageTasks, attempt: TaskAttempt, now_ms: int) -> list[Command]:
         commands = self._block_each(self.faults.attempt_ended(stage, attempt, now_ms), now_ms)
@@ -302,7 +302,7 @@ class Speculation:
             # For the event log alone, and brief: of most stages there is nothing to tell.
             said = f"stage {key[0]} ended without slow tasks and copies"
             commands.append(Summarize(reason=said, stages=(brief(figures),)))
-        self.suspects.stage_ended(key)
+        self.slow_hosts.stage_ended(key)
         if stage.ended is State.SUCCESS and self.settings.blocks.enabled:
             commands += self._block_each(self.faults.stage_ended_well(stage, now_ms), now_ms)
         if not any(other[0] == key[0] for other in self.table.stages):
@@ -312,7 +312,7 @@ class Speculation:
         self._withheld.stage_ended(key)
         if not self.table.stages:
             # The next pass comes all the same: stages may be shorter than the time between two.
-            self.extras.plan([], now_ms)
+            self.speculative_containers.plan([], now_ms)
         return commands
 
     def _job_started(self, event: ev.JobStarted, _now_ms: int) -> list[Command]:
@@ -326,7 +326,7 @@ class Speculation:
 
     def _job_ended(self, event: ev.JobEnded, now_ms: int) -> list[Command]:
         self._jobs.ended(event, now_ms)
-        return self._settle_later(now_ms) + self._look_at_extras(now_ms)
+        return self._settle_later(now_ms) + self._look_at_extra_containers(now_ms)
 
     def _settle(self, now_ms: int) -> list[Command]:
         happened = self.table.settle(self._jobs.over, now_ms - _SILENT_MS, now_ms)
@@ -350,15 +350,15 @@ class Speculation:
         return self._guard.run(self._held_by_extra, event, now_ms)
 
     def _held_by_extra(self, event: ev.HeldBlocksTold, now_ms: int) -> list[Command]:
-        return self.extras.held_told(event, now_ms) + self._look_at_extras(now_ms)
+        return self.speculative_containers.held_told(event, now_ms) + self._look_at_extra_containers(now_ms)
 
     # the passes
 
     def _judge(self, now_ms: int) -> list[Command]:
         if not self.table.stages:
             self._hosts_seen = False
-            cleared = self.suspects.cleared(now_ms) if self.settings.blocks.enabled else []
-            return [*cleared, *self._look_at_extras(now_ms)]
+            cleared = self.slow_hosts.cleared(now_ms) if self.settings.blocks.enabled else []
+            return [*cleared, *self._look_at_extra_containers(now_ms)]
         until_next_ms = self.settings.detector.check_interval_ms
         between_ms = until_next_ms // 2
         if self._hosts_seen:
@@ -375,8 +375,8 @@ class Speculation:
         self.metrics.slow = Counter(slow)
         commands: list[Command] = []
         if self.settings.blocks.enabled:
-            commands += self.suspects.cleared(now_ms)
-            wishes, spared = self.suspects.weigh(worst, now_ms)
+            commands += self.slow_hosts.cleared(now_ms)
+            wishes, spared = self.slow_hosts.weigh(worst, now_ms)
             for wish in wishes:
                 commands += self._block(wish, now_ms)
             commands += spared
@@ -385,10 +385,10 @@ class Speculation:
         commands += blocks
         commands += self._task_blocks.update(f"{len(worst)} slow attempts")
         commands += launches
-        self.extras.plan(self.copies.waiting, now_ms)
+        self.speculative_containers.plan(self.copies.waiting, now_ms)
         commands.append(self._timers.set(JUDGE_TIMER, now_ms + until_next_ms, f"{len(self.table.stages)} stages run"))
         told = self._tell(worst, launches) + self._tell_uncopied(uncopied)
-        return told + commands + self._look_at_extras(now_ms)
+        return told + commands + self._look_at_extra_containers(now_ms)
 
     def _tell(self, worst: list[SlowAttempt], launches: list[LaunchCopy]) -> list[Command]:
         new = [one for one in worst if one.task_id not in self._judged[one.stage.key]]
@@ -436,7 +436,7 @@ class Speculation:
             elif len(launches) < _AT_ONCE:
                 verdict = one.verdict
                 if self.settings.blocks.enabled:
-                    blocks += self._block(self.suspects.of_task(verdict), now_ms)
+                    blocks += self._block(self.slow_hosts.of_task(verdict), now_ms)
                 launches.append(self.copies.launch(verdict, attempts, now_ms))
                 closed.clear()
             self.copies.expect(key, one.task_id, one.remaining_ms, now_ms)
@@ -457,7 +457,9 @@ class Speculation:
         """The results of speculation so far, in a sentence or two."""
         blocks = self.blocklist.blocks
         hosts = ", ".join(f"{block.host}{block.key.reach}" for block in blocks if block.level != "task") or "none"
-        return f"{self.copies.total().summary}; blocked: {hosts}; {len(self.containers.extras)} extra containers"
+        return (
+            f"{self.copies.total().summary}; blocked: {hosts}; {len(self.containers.extra_executors)} extra containers"
+        )
 
     def notes_of_task(self, stage: int, index: int, now_ms: int) -> tuple[str, ...]:
         """The notes about a task in the newest attempt of its stage: in others the index may be another task's."""
@@ -477,12 +479,12 @@ class Speculation:
             self.host_notes.add(wish.host, f"answer {wish.level} {wish.stage}", said, now_ms)
         return commands
 
-    def _look_at_extras(self, now_ms: int) -> list[Command]:
-        if not self.containers.extras:
+    def _look_at_extra_containers(self, now_ms: int) -> list[Command]:
+        if not self.containers.extra_executors:
             return []
-        commands = self.extras.look(self.copies.waiting, now_ms)
+        commands = self.speculative_containers.look(self.copies.waiting, now_ms)
         # While stages run each pass looks.
-        next_ms = None if self._timers.wanted(JUDGE_TIMER) else self.extras.next_look_ms(now_ms)
-        if next_ms is not None and not self._timers.wanted(EXTRAS_TIMER):
-            commands.append(self._timers.set(EXTRAS_TIMER, next_ms, "an extra container is idle"))
+        next_ms = None if self._timers.wanted(JUDGE_TIMER) else self.speculative_containers.next_look_ms(now_ms)
+        if next_ms is not None and not self._timers.wanted(EXTRA_CONTAINERS_TIMER):
+            commands.append(self._timers.set(EXTRA_CONTAINERS_TIMER, next_ms, "an extra container is idle"))
         return commands

@@ -93,7 +93,7 @@ class SpeculativeContainers:
         self.why_not = {}
         needy = self._without_slot(waiting, now_ms)
         needy, not_hosts = self._not_hosts(needy)
-        states = [row.state for row in self._containers.extras]
+        states = [row.state for row in self._containers.extra_executors]
         running, allocated = states.count("running"), states.count("allocated")
         needed = math.ceil(len(needy) / self._slots.of_new_executor)
         needed = max(needed, self._stand_ins(now_ms) - running)
@@ -191,12 +191,12 @@ class SpeculativeContainers:
     def look(self, waiting: list[CopiedTask], now_ms: int) -> list[Command]:
         """Let go of extra containers that are not needed any more, nor by the copies that wait."""
         done: list[Command] = []
-        here = {row.executor_id for row in self._containers.extras}
+        here = {row.executor_id for row in self._containers.extra_executors}
         for executor_id in [one for one in self._idle_since_ms if one not in here]:
             self._forget(executor_id)
         stages = [(task.key, self._table.stages.get(task.key[:2])) for task in waiting[:_LOOKED_AT]]
         copies = [(key, stage.hosts_of(key[2])) for key, stage in stages if stage is not None]
-        for row in self._containers.extras:
+        for row in self._containers.extra_executors:
             if row.state == "running":
                 done += self._look_at(row, now_ms, copies)
         return done

@@ -87,6 +87,7 @@ class StageMetricsTable:
 
     def _of(self, stage: StageTasks, now_ms: int) -> StageSpeculation:
         ledger = self._copies.ledger_of(stage.key)
+        won = ledger.copies_won  # the proposal has two names for this number, and the output keeps both
         return StageSpeculation(
             stage=stage.stage,
             stage_attempt=stage.stage_attempt,
@@ -94,13 +95,13 @@ class StageMetricsTable:
             tasks=stage.tasks,
             state="RUNNING" if stage.ended is None else stage.ended.name,
             slow_tasks=self.slow[stage.key],
-            effective_copies=ledger.copies_won,
+            effective_copies=won,
             min_finished_for_speculation=self._detector.min_finished(stage),
             finished_executions=stage.finished,
             speculative_executions=ledger.copies_launched,
             speculative_threshold_ms=self._detector.threshold_ms(stage, now_ms),
             running_ms_by_index=dict(spans(stage, _SPANS_SHOWN, now_ms)),
-            fastest_copies=ledger.copies_won,
+            fastest_copies=won,
             running_copies=ledger.copies_running,
             gained_ms=ledger.gained_ms,
             wasted_ms=ledger.wasted_ms,

@@ -46,10 +46,10 @@ class InputWeighted:
 
     def judge(self, table: TaskTable, now_ms: int, put_off: PutOff = nobody) -> Judged:
         """The attempts that are slow now, the worst first."""
-        found = [each for stage in table.stages.values() for each in self._suspects(stage, now_ms)]
+        found = [each for stage in table.stages.values() for each in self._slow_attempts(stage, now_ms)]
         return worst_first(found, put_off)
 
-    def _suspects(self, stage: StageTasks, now_ms: int) -> Iterator[SlowAttempts]:
+    def _slow_attempts(self, stage: StageTasks, now_ms: int) -> Iterator[SlowAttempts]:
         numbers = self._numbers(stage)
         if "median_ms" not in numbers:
             return

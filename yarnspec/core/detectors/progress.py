@@ -140,7 +140,7 @@ class ProgressDetector:
             del self._slow[key]
         stages = [stage for stage in table.stages.values() if stage.running]
         looked_at = [(stage, rows) for stage in stages if len(rows := self._looked_at(stage, now_ms))]
-        return worst_first(list(self._suspects(looked_at, now_ms)), put_off)
+        return worst_first(list(self._slow_attempts(looked_at, now_ms)), put_off)
 
     def _looked_at(self, stage: StageTasks, now_ms: int) -> Column:
         known, earlier = self._slow.get(stage.key, (None, _NO_ROWS))
@@ -152,7 +152,7 @@ class ProgressDetector:
         found: Column = rows[~stage.finished_tasks(stage.rows["index"][rows])]
         return found
 
-    def _suspects(self, looked_at: Sequence[tuple[StageTasks, Column]], now_ms: int) -> Iterator[SlowAttempts]:
+    def _slow_attempts(self, looked_at: Sequence[tuple[StageTasks, Column]], now_ms: int) -> Iterator[SlowAttempts]:
         if not looked_at:
             return
         assessed = self._assess(looked_at, now_ms)

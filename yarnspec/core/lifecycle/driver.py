@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from yarnspec.core.containers.executor_table import ExecutorTable
-from yarnspec.core.lifecycle.phases import EXIT_FAILED, Lifecycle
+from yarnspec.core.lifecycle.phases import Lifecycle
 from yarnspec.core.lifecycle.restarts import RESTART_TIMER, Restarts
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import (
+    EXIT_FAILED,
     AbandonAttempt,
     BeginEpoch,
     Command,
@@ -29,12 +30,12 @@ Route = Callable[[Any, int], list[Command]]
 
 
 class Driver:
-    """Follows the driver of one attempt through its lives.
+    """Follows the driver of one attempt through its epochs.
 
     ``goal`` says how many executors a new SparkContext is to have.
     ``context_over`` is called when a SparkContext is gone with all its stages, ``context_begun`` when one has started,
-    with whether it is the driver's first; ``life_over`` when the driver has died and another epoch of it will come,
-    ``life_begun`` when that has begun, with its epoch and why.
+    with whether it is the driver's first; ``epoch_over`` when the driver has died and another epoch of it will come,
+    ``epoch_begun`` when that has begun, with its epoch and why.
     """
 
     def __init__(
@@ -48,8 +49,8 @@ class Driver:
         release_held: Callable[[], None],
         context_over: Callable[[str], list[Command]],
         context_begun: Callable[[bool, int], list[Command]],
-        life_over: Callable[[int], list[Command]],
-        life_begun: Callable[[int, str, int], list[Command]],
+        epoch_over: Callable[[int], list[Command]],
+        epoch_begun: Callable[[int, str, int], list[Command]],
     ) -> None:
         self._settings = settings
         self._lifecycle = lifecycle
@@ -59,8 +60,8 @@ class Driver:
         self._seen = False
         self._context_over = context_over
         self._context_begun = context_begun
-        self._life_over = life_over
-        self._life_begun = life_begun
+        self._epoch_over = epoch_over
+        self._epoch_begun = epoch_begun
         self._timers = timers
         self._restarts = Restarts(settings.recovery)
         self._why_again = ""
@@ -148,7 +149,7 @@ class Driver:
         self._lifecycle.driver = "lost"
         number, limit = self._restarts.count, self._restarts.limit
         self._why_again = f"{said}; it is started again in the same application master (restart {number} of {limit})"
-        commands = self._retire(said) + self._life_over(now_ms)
+        commands = self._retire(said) + self._epoch_over(now_ms)
         if delay_ms == 0:
             return commands + self._begin_again(now_ms)
         waits = f"{self._why_again}, in {delay_ms / 1000:g} s"
@@ -166,7 +167,7 @@ class Driver:
         self._containers.begin_epoch(epoch)
         self._containers.aim(self._goal())
         began = BeginEpoch(epoch=epoch, restart=self._restarts.count, reason=self._why_again)
-        return [began, *self._life_begun(epoch, self._why_again, now_ms)]
+        return [began, *self._epoch_begun(epoch, self._why_again, now_ms)]
 
     def _stale(self) -> list[Command]:
         self.out_of_order += 1

@@ -15,9 +15,9 @@ from yarnspec.core.containers.executor_rows import Executor
 from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.containers.removals import Removals
 from yarnspec.core.lifecycle.driver import Route
-from yarnspec.core.lifecycle.phases import EXIT_FAILED, Lifecycle
+from yarnspec.core.lifecycle.phases import Lifecycle
 from yarnspec.core.messages import events as ev
-from yarnspec.core.messages.commands import Command, ReleaseContainer, RemoveExecutor, Warn
+from yarnspec.core.messages.commands import EXIT_FAILED, Command, ReleaseContainer, RemoveExecutor, Warn
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
 

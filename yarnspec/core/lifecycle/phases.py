@@ -14,14 +14,18 @@ from typing import Literal
 
 from yarnspec.core.containers.blame import shorten
 from yarnspec.core.containers.executor_table import ExecutorTable
-from yarnspec.core.messages.commands import AbandonAttempt, Command, FinishApplication, SetTimer, StopDriver
+from yarnspec.core.messages.commands import (
+    EXIT_FAILED,
+    AbandonAttempt,
+    Command,
+    FinishApplication,
+    SetTimer,
+    StopDriver,
+)
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
 
 WAIT_TIMER = "resource-wait"
-
-EXIT_FAILED = 1
-EXIT_NO_RESOURCES = 6
 
 Driver = Literal["none", "starting", "ready", "stopping", "lost"]
 

@@ -16,9 +16,14 @@ def first_epoch(attempt: int, driver_restarts: int) -> int:
     return (attempt - 1) * (driver_restarts + 1) + 1
 
 
-def restarts_in_each(attempts: int, wanted: int, lives: int) -> int:
-    """How often a driver may be started again in each of these attempts, with numbers for so many ``lives`` in all."""
-    return max(0, min(wanted, lives // attempts - 1))
+def attempt_of_epoch(epoch: int, epochs_per_attempt: int) -> int:
+    """The number of the attempt that the epoch is in."""
+    return (epoch - 1) // epochs_per_attempt + 1
+
+
+def restarts_in_each(attempts: int, wanted: int, epochs: int) -> int:
+    """How often a driver may be started again in each of these attempts, with numbers for so many ``epochs`` in all."""
+    return max(0, min(wanted, epochs // attempts - 1))
 
 
 class Restarts:

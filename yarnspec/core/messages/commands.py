@@ -16,6 +16,11 @@ from yarnspec.core.messages.figures import LedgerFigures, StageSpeculation
 from yarnspec.core.messages.recoveryevents import Unrecoverable
 from yarnspec.core.messages.writeevents import SavedWrite
 
+EXIT_FAILED = 1
+EXIT_NO_RESOURCES = 6
+EXIT_KILLED = 7
+"""The exit codes of an application that did not succeed (docs/json.md)."""
+
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Base of everything that ``Negotiator.handle`` returns."""

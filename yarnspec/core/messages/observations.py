@@ -34,6 +34,14 @@ class State(IntEnum):
     FAILED = 2
     KILLED = 3
 
+    @classmethod
+    def at_end(cls, name: str) -> State:
+        """The state that a record of a task's end names. A name that no state has counts as a failure."""
+        return _ENDS.get(name, cls.FAILED)
+
+
+_ENDS = {state.name: state for state in (State.SUCCESS, State.KILLED)}
+
 
 class Failure(IntEnum):
     """Why a task attempt ended without success, as far as blame depends on it."""
@@ -76,7 +84,7 @@ class Observations:
     index: IntColumn  # the task's place in its stage attempt: 0 to tasks - 1
     partition: IntColumn  # what it computes, the same in each attempt of the stage
     attempt: IntColumn  # the attempt's number within its task
-    task_id: IntColumn  # unique in the driver's life
+    task_id: IntColumn  # unique in a driver epoch
     host: IntColumn  # code into ``hosts``
     executor: IntColumn  # code into ``executors``
     speculative: IntColumn  # 1: a copy
@@ -109,44 +117,61 @@ _NAMES = frozenset(COLUMNS)
 
 
 class ObservationsBuilder:
-    """Makes a batch row by row, where rows are few: out of a Spark event log, in the simulator, in a test.
+    """Makes a batch row by row, for sources that have rows one by one: Spark's event log, the simulator, tests.
 
-    What is not said of a row is not known (``NONE``). Hosts, executors and text are given as strings.
+    A column that is not named is not known (``NONE``). Hosts, executors and text are given as strings.
     """
 
     def __init__(self) -> None:
-        self._rows: list[dict[str, int]] = []
+        self._columns: dict[str, list[int]] = {name: [] for name in COLUMNS}
         self._hosts: dict[str, int] = {}
         self._executors: dict[str, int] = {}
         self._texts: dict[int, str] = {}
+        self._count = 0
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return self._count
 
-    def add(self, kind: RowKind, *, host: str = "", executor: str = "", text: str = "", **numbers: int) -> None:
-        """Add a row; ``numbers`` by the names of the columns. Raises KeyError for a name that is no column."""
+    def add(
+        self, kind: RowKind, *, host: str | None = None, executor: str | None = None, text: str = "", **numbers: int
+    ) -> int:
+        """Add a row; ``numbers`` by the names of the columns. Returns the row's place.
+
+        Raises:
+            KeyError: a name is no column's.
+        """
         if not numbers.keys() <= _NAMES:
             raise KeyError(f"no such column: {', '.join(sorted(numbers.keys() - _NAMES))}")
-        if text:
-            self._texts[len(self)] = text
         numbers["kind"] = int(kind)
-        if host:
-            numbers["host"] = self._hosts.setdefault(host, len(self._hosts))
-        if executor:
-            numbers["executor"] = self._executors.setdefault(executor, len(self._executors))
-        self._rows.append(numbers)
+        numbers["host"] = _code(self._hosts, host)
+        numbers["executor"] = _code(self._executors, executor)
+        for name, column in self._columns.items():
+            column.append(numbers.get(name, NONE))
+        if text:
+            self._texts[self._count] = text
+        self._count += 1
+        return self._count - 1
 
-    def take(self) -> Observations:
-        """The batch so far; the builder is empty afterwards."""
-        count = len(self._rows)
-        batch = Observations(
-            **{
-                name: np.fromiter((row.get(name, NONE) for row in self._rows), dtype=np.int64, count=count)
-                for name in COLUMNS
-            },
+    def put(self, row: int, **numbers: int) -> None:
+        """Change what a row says, once more is known."""
+        for name, number in numbers.items():
+            self._columns[name][row] = number
+
+    def observations(self) -> Observations:
+        """The rows so far."""
+        return Observations(
+            **{name: np.array(column, dtype=np.int64) for name, column in self._columns.items()},
             hosts=tuple(self._hosts),
             executors=tuple(self._executors),
-            texts=self._texts,
+            texts=dict(self._texts),
         )
+
+    def take(self) -> Observations:
+        """The rows so far; the builder is empty afterwards."""
+        batch = self.observations()
         self.__init__()  # type: ignore[misc]
         return batch
+
+
+def _code(codes: dict[str, int], name: str | None) -> int:
+    return NONE if name is None else codes.setdefault(name, len(codes))

@@ -30,9 +30,9 @@ class RecoverySettings(RecoveryOptions, frozen=True, kw_only=True):
     driver with a past waits for the journal, ``question_wait_ms``: any driver with a question about a shuffle;
     ``recorded_maps``: how many maps the shuffles may have that are recorded at a time; ``fruitless_epochs``: how many
     in a row may end with nothing new finished, beside ``taken_away``: those of attempts
-    that somebody outside ended; ``lives``: how many numbers of epochs each attempt has. A driver that died is started
-    again at once the first time, the second time after ``restart_first_ms``, each further time after twice as long, at
-    most ``restart_max_ms``.
+    that somebody outside ended; ``epochs_per_attempt``: how many numbers of epochs each attempt has. A driver that died
+    is started again at once the first time, the second time after ``restart_first_ms``, each further time after twice
+    as long, at most ``restart_max_ms``.
     """
 
     enabled: bool = False
@@ -43,7 +43,7 @@ class RecoverySettings(RecoveryOptions, frozen=True, kw_only=True):
     question_wait_ms: int = 25_000
     recorded_maps: int = 1_000_000
     fruitless_epochs: int = 2
-    lives: int = 1
+    epochs_per_attempt: int = 1
     taken_away: tuple[int, ...] = ()
     restart_first_ms: int = 1_000
     restart_max_ms: int = 30_000

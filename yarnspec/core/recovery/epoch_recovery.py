@@ -21,10 +21,12 @@ from typing import Literal
 
 from yarnspec.core.journal.overdue import Wait, overdue_of
 from yarnspec.core.lifecycle.driver import Route
-from yarnspec.core.lifecycle.phases import EXIT_FAILED, Lifecycle
+from yarnspec.core.lifecycle.phases import Lifecycle
+from yarnspec.core.lifecycle.restarts import attempt_of_epoch
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages.commands import (
+    EXIT_FAILED,
     AnswerShuffle,
     Command,
     ForgetShuffle,
@@ -61,14 +63,14 @@ class EpochRecovery:
         settings: RecoverySettings,
         lifecycle: Lifecycle,
         timers: Timers,
-        data_hosts: SavedOutputHosts,
+        saved_output_hosts: SavedOutputHosts,
         *,
         lost_writes: str = "",
     ) -> None:
         self._settings = settings
         self._lifecycle = lifecycle
         self._timers = timers
-        self._data_hosts = data_hosts
+        self._saved_output_hosts = saved_output_hosts
         self._shuffles = Shuffles(repeatable=settings.repeatable)
         self._began = ""
         self._replayed = False
@@ -96,8 +98,8 @@ class EpochRecovery:
             rec.MapOutputsRecorded: self._map_outputs_recorded,
             rec.OutputsReported: self._outputs_reported,
             rec.AdoptionOff: self._adoption_off,
-            rec.LiveAdoptionBegan: self._data_hosts.live_began,
-            rec.LiveAdoptionEnded: self._data_hosts.live_ended,
+            rec.LiveAdoptionBegan: self._saved_output_hosts.live_began,
+            rec.LiveAdoptionEnded: self._saved_output_hosts.live_ended,
             rec.SavedUnreadable: self._saved_unreadable,
         }
         # No guard for writes: going on without an answer may be worse than any end.
@@ -116,7 +118,7 @@ class EpochRecovery:
         return {
             REPLAY_TIMER: self._replay_overdue,
             QUESTION_TIMER: lambda now_ms: self._guard.run(self._answer_all, now_ms),
-            WINDOW_TIMER: lambda _now_ms: self._guard.run(self._data_hosts.window_over),
+            WINDOW_TIMER: lambda _now_ms: self._guard.run(self._saved_output_hosts.window_over),
         }
 
     @property
@@ -153,14 +155,14 @@ class EpochRecovery:
 
     def over(self) -> None:
         """The driver has died, and another epoch will come, of which nothing is known yet: wait for nobody."""
-        self._data_hosts.close()
+        self._saved_output_hosts.close()
         self._timers.cancel(REPLAY_TIMER)
         self._timers.cancel(QUESTION_TIMER)
 
     def driver_ready(self, first: bool, now_ms: int) -> list[Command]:
         """A SparkContext has started; only the first of a driver can be recovered, as ids begin anew with each."""
         if first:
-            return self._guard.run(self._data_hosts.driver_ready, now_ms)
+            return self._guard.run(self._saved_output_hosts.driver_ready, now_ms)
         return self._stop("the program has started another SparkContext, whose shuffles have the same numbers")
 
     def job_ended(self, event: ev.JobEnded, now_ms: int) -> list[Command]:
@@ -175,15 +177,15 @@ class EpochRecovery:
 
     def explain_host(self, host: str) -> str:
         """A sentence about the map outputs of earlier epochs on a host; empty when there were none."""
-        return self._data_hosts.explain(host)
+        return self._saved_output_hosts.explain(host)
 
     def live_overdue(self, executor_id: str) -> list[Command]:
         """The outputs of an executor that died have waited long enough."""
-        return self._guard.run(self._data_hosts.live_overdue, executor_id)
+        return self._guard.run(self._saved_output_hosts.live_overdue, executor_id)
 
     def settle(self) -> list[Command]:
         """The commands for the hosts that are waited for, as things now stand."""
-        return self._guard.run(self._data_hosts.look)
+        return self._guard.run(self._saved_output_hosts.look)
 
     def _run(self, route: Route, event: ev.Event, now_ms: int) -> list[Command]:
         if self._guard.fault and isinstance(event, rec.ShuffleDeclared):
@@ -194,7 +196,7 @@ class EpochRecovery:
         """Go on as if there were no recovery: the driver starts and gets its answers, and nobody waits for anything."""
         self._off = self._off or f"recovery stopped for the rest of this epoch: {self._guard.fault}"
         self._mute = True
-        self._data_hosts.close()
+        self._saved_output_hosts.close()
         questions, self._questions = self._questions, []
         answers = [self._plain_answer(one) for one, _ in questions]
         return [*self._admit(self._off), *self._start(), *answers, *self._outputs.unknown(self._off)]
@@ -277,7 +279,7 @@ class EpochRecovery:
         by_host: Counter[str] = Counter()
         for one in offered:
             by_host.update(one.by_host)
-        self._data_hosts.wait_for(by_host)
+        self._saved_output_hosts.wait_for(by_host)
         said = f"{by_host.total()} map outputs of {len(offered)} shuffles are saved, on {len(by_host)} hosts"
         return [OfferSaved(shuffles=tuple(one.shuffle for one in offered), reason=said)]
 
@@ -308,11 +310,11 @@ class EpochRecovery:
         return self._lifecycle.fail(EXIT_FAILED, f"{said} like them{look}")
 
     def _attempts(self, epochs: tuple[int, ...]) -> set[int]:
-        return {(epoch - 1) // self._settings.lives for epoch in epochs}
+        return {attempt_of_epoch(epoch, self._settings.epochs_per_attempt) for epoch in epochs}
 
     @property
     def _attempt(self) -> int:
-        return (self._lifecycle.epoch - 1) // self._settings.lives
+        return attempt_of_epoch(self._lifecycle.epoch, self._settings.epochs_per_attempt)
 
     def _replay_overdue(self, now_ms: int) -> list[Command]:
         self._overdue = True
@@ -474,9 +476,9 @@ class EpochRecovery:
 
     def _outputs_reported(self, event: rec.OutputsReported, _now_ms: int) -> list[Command]:
         if event.executor_id:
-            self._data_hosts.reported(event.host)
+            self._saved_output_hosts.reported(event.host)
         elif event.served == event.found:
-            self._data_hosts.served(event.host, event.found)
+            self._saved_output_hosts.served(event.host, event.found)
         return []
 
     def _adoption_off(self, event: rec.AdoptionOff, _now_ms: int) -> list[Command]:

@@ -82,7 +82,7 @@ class MasterHandover:
         """Somebody wants a host back in this attempt."""
         self._vouched_for.add(host)
 
-    def life_over(self) -> None:
+    def epoch_over(self) -> None:
         """The driver has died, and its journal closes."""
         self._recording = False
 
@@ -160,7 +160,7 @@ class MasterHandover:
             if one.until_ms is not None and one.until_ms <= now_ms:
                 over += 1
                 if one.cause == "slow":
-                    self._speculation.suspects.came_back(one.host, now_ms)
+                    self._speculation.slow_hosts.came_back(one.host, now_ms)
                 continue
             block = Block(
                 host=one.host,
@@ -188,7 +188,7 @@ class MasterHandover:
         speculation.faults.carry_over({one.host: one.faults for one in hosts if one.faults})
         for one in hosts:
             if one.came_back_ms:
-                speculation.suspects.came_back(one.host, one.came_back_ms)
+                speculation.slow_hosts.came_back(one.host, one.came_back_ms)
 
     # handing over
 
@@ -233,7 +233,7 @@ class MasterHandover:
         speculation = self._speculation
         speeds = speculation.speeds.worst(_HOSTS_MAX, now_ms)
         faults = speculation.faults.rounds
-        came_back_ms = speculation.suspects.when_back(now_ms)
+        came_back_ms = speculation.slow_hosts.when_back(now_ms)
         often = sorted(faults, key=lambda host: (-faults[host], host))[:_HOSTS_MAX]
         return tuple(
             CarriedHost(

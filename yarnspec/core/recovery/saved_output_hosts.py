@@ -93,7 +93,7 @@ class SavedOutputHosts:
         self._timers.cancel(WINDOW_TIMER)
         for executor_id in list(self._live):
             self._end_live(executor_id)
-        self._containers.settle_at(())
+        self._containers.set_required_hosts(())
 
     def window_over(self) -> list[Command]:
         """Ask for containers on hosts no more, and give up every one on which no executor runs.
@@ -116,12 +116,12 @@ class SavedOutputHosts:
         return self._said.get(host, "")
 
     def look(self) -> list[Command]:
-        """Give up those that have become useless, and make the others homes for containers."""
-        commands = [self._give_up(host, why) for host in self._homes() if (why := self._useless(host))]
-        self._containers.settle_at(self._homes())
+        """Give up those that have become useless, and require containers on the others."""
+        commands = [self._give_up(host, why) for host in self._required_hosts() if (why := self._useless(host))]
+        self._containers.set_required_hosts(self._required_hosts())
         return commands
 
-    def _homes(self) -> tuple[str, ...]:
+    def _required_hosts(self) -> tuple[str, ...]:
         """Each host that is waited for, for whichever reason, once."""
         return tuple(dict.fromkeys([*self._waiting, *(one.host for one in self._live.values())]))
 

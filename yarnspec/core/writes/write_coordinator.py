@@ -21,10 +21,11 @@ import msgspec
 
 from yarnspec.core.journal.journalrecords import InputsRead
 from yarnspec.core.lifecycle.driver import Route
-from yarnspec.core.lifecycle.phases import EXIT_FAILED, Lifecycle
+from yarnspec.core.lifecycle.phases import Lifecycle
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages import writeevents as wr
 from yarnspec.core.messages.commands import (
+    EXIT_FAILED,
     AnswerWrite,
     Command,
     ForgetWrites,

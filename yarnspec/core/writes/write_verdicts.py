@@ -262,7 +262,7 @@ class Writes:
         return ""
 
     def _had_read(self, one: SavedWrite, place: str) -> bool:
-        """Whether its life had read something there before it was committed."""
+        """Whether its epoch had read something there before it was committed."""
         return any(
             _any_overlaps(read.places, place)
             for read in self._reads
@@ -360,7 +360,7 @@ def _was_emptied_after(one: SavedWrite, touched: list[SavedWrite]) -> bool:
 
 
 def _ran_beside(later: SavedWrite, one: SavedWrite) -> bool:
-    """Whether one was not done yet when a later one of its life was declared: both may have found nothing there.
+    """Whether one was not done yet when a later one of its epoch was declared: both may have found nothing there.
 
     How many were done before is not known of what has only begun.
     """

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
+from yarnspec.core.messages.commands import EXIT_FAILED, EXIT_KILLED
 from yarnspec.observe.forms.document import ContainerStatus, Final, Links, StatusDocument
 from yarnspec.yarn.rm.reports import ApplicationReport as Report
 
-_EXIT_CODES = {"SUCCEEDED": 0, "FAILED": 1, "KILLED": 7}
+_EXIT_CODES = {"SUCCEEDED": 0, "FAILED": EXIT_FAILED, "KILLED": EXIT_KILLED}
 
 
 def state_of(report: Report) -> str:

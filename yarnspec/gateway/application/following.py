@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
+from yarnspec.core.messages.commands import EXIT_FAILED, EXIT_KILLED, EXIT_NO_RESOURCES
 from yarnspec.errors import ClusterUnreachable, YarnspecError
 from yarnspec.gateway.application.client import OutputCutOff, OutputPiece
 from yarnspec.gateway.application.handle import Application
@@ -16,9 +17,6 @@ from yarnspec.gateway.application.kill_cleanup import GivenUp
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.status.progress import ProgressView
 
-_EXIT_FAILED = 1
-_EXIT_NO_RESOURCES = 6
-_EXIT_KILLED = 7
 _SILENCE_S = 600.0
 _BEFORE_RUNNING = frozenset({"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED"})
 _Answer = TypeVar("_Answer")
@@ -34,7 +32,7 @@ class Followed(msgspec.Struct, frozen=True, kw_only=True):
     def exit_code(self) -> int:
         """The exit code of ``submit --wait``: cut output is never a success."""
         code = exit_code(self.last)
-        return code if self.whole_output else code or _EXIT_FAILED
+        return code if self.whole_output else code or EXIT_FAILED
 
 
 def follow(
@@ -107,16 +105,16 @@ def _give_up(application: Application, progress: ProgressView, start_wait_s: flo
     )
     reason = f"{which} got no container within {start_wait_s:g} s: {why}"
     progress.say(f"{reason}; it is killed now")
-    application.kill(GivenUp(exit_code=_EXIT_NO_RESOURCES, reason=reason))
+    application.kill(GivenUp(exit_code=EXIT_NO_RESOURCES, reason=reason))
 
 
 def exit_code(document: StatusDocument) -> int:
     """The exit code of ``submit --wait`` for an application that has ended and whose output came."""
     if document.state == "SUCCEEDED":
         return 0
-    if document.final is not None and document.final.exit_code == _EXIT_NO_RESOURCES:
-        return _EXIT_NO_RESOURCES
-    return _EXIT_KILLED if document.state == "KILLED" else _EXIT_FAILED
+    if document.final is not None and document.final.exit_code == EXIT_NO_RESOURCES:
+        return EXIT_NO_RESOURCES
+    return EXIT_KILLED if document.state == "KILLED" else EXIT_FAILED
 
 
 class _PatientAsking:

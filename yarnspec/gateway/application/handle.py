@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 import time
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -23,6 +22,7 @@ from yarnspec.gateway.cluster.applications import LAST, newest
 from yarnspec.gateway.logs.nodelogs import NodeLogs
 from yarnspec.gateway.logs.outputrest import OutputRest
 from yarnspec.gateway.logs.role_logs import LogContainer, LogPiece, LogReader, Role
+from yarnspec.ids import is_application_id
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.records import Record
 from yarnspec.observe.http.rest import ENDPOINT_FILE, Answer, BlockBody, HostEntry, ScaleBody, UnblockBody
@@ -36,7 +36,6 @@ from yarnspec.yarn.rm.resource_manager import attempt_of
 from yarnspec.yarn.rm.yarn_command import aggregated_logs, kill_application
 from yarnspec.yarn.skein.staging_directory import staging_directory
 
-_APPLICATION_ID = re.compile(r"application_\d+_\d{4,}")
 _OUR_TYPES = frozenset({"yarnspec", "skein"})
 _KILL_WAIT_S = 30.0
 _POLL_S = 1.0
@@ -476,7 +475,7 @@ class Application:
 
 
 def _checked(application_id: str) -> str:
-    if not _APPLICATION_ID.fullmatch(application_id):
+    if not is_application_id(application_id):
         message = (
             f"{application_id!r} is not an application id; they look like application_1700000000000_0001, and `last` "
             "is the newest"

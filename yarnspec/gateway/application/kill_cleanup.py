@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
+from yarnspec.core.messages.commands import EXIT_KILLED
 from yarnspec.gateway.application import ended_status as ended
 from yarnspec.gateway.cluster.access import Cluster
 from yarnspec.observe.forms.document import Final, StatusDocument
 from yarnspec.observe.log.history import ApplicationRecord, Result
 from yarnspec.yarn.rm.reports import ApplicationReport as Report
 from yarnspec.yarn.skein.staging_directory import staging_directory
-
-_EXIT_KILLED = 7
 
 
 class GivenUp(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +37,7 @@ def clean_up(cluster: Cluster, before: StatusDocument, because: GivenUp | None) 
         history.begin(_record(now))
     final = Final(
         status="KILLED",
-        exit_code=_EXIT_KILLED if because is None else because.exit_code,
+        exit_code=EXIT_KILLED if because is None else because.exit_code,
         reason=f"killed by {cluster.login}" if because is None else because.reason,
         diagnostics=now.diagnostics,
     )

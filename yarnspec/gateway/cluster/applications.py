@@ -6,8 +6,8 @@ import msgspec
 
 from yarnspec.errors import ClusterUnreachable, NotFound
 from yarnspec.gateway.cluster.access import Cluster
+from yarnspec.ids import id_order
 from yarnspec.observe.forms.document import ENDED_STATES
-from yarnspec.observe.log.history import id_order
 from yarnspec.yarn.rm.reports import ApplicationReport
 from yarnspec.yarn.rm.resource_manager import APPLICATION_TYPE
 

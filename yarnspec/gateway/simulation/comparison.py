@@ -10,9 +10,9 @@ import msgspec
 from yarnspec.core.messages.events import ScaleRequested
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.options.placement import ResourcesSettings
-from yarnspec.gateway.simulation.scenario_file import Scenario, core_settings
+from yarnspec.gateway.simulation.scenario_file import WhatIfScenario, core_settings
 from yarnspec.options import load
-from yarnspec.simulate.whatif.plan import Plan
+from yarnspec.simulate.whatif.plan import SimulationPlan
 
 _SPARKS = (
     "detector.kind=execution-time",
@@ -38,10 +38,10 @@ class Variant(NamedTuple):
 
     name: str
     about: str
-    plan: Plan
+    plan: SimulationPlan
 
 
-def variants(scenario: Scenario) -> list[Variant]:
+def variants(scenario: WhatIfScenario) -> list[Variant]:
     """The scenario as its file has it, and under the other rules."""
     plan = scenario.plan
     core = plan.settings

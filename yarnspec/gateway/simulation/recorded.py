@@ -17,7 +17,7 @@ _SECONDS = 10
 
 
 @dataclass
-class _Stage:
+class _RecordedStage:
     began_ms: int
     ended_ms: int = 0
     tasks: dict[int, tuple[int, str]] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class _Stage:
 
 def scenario_text(rows: Observations, name: str) -> str:
     """The scenario as a file; raise UsageError for a job without a task that succeeded."""
-    stages: dict[int, _Stage] = {}
+    stages: dict[int, _RecordedStage] = {}
     executors: dict[str, str] = {}
     _read(rows, stages, executors)
     ran = [stage for stage in sorted(stages.values(), key=lambda one: one.began_ms) if stage.tasks]
@@ -52,22 +52,22 @@ def scenario_text(rows: Observations, name: str) -> str:
     return head + yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=120)
 
 
-def _read(rows: Observations, stages: dict[int, _Stage], executors: dict[str, str]) -> None:
+def _read(rows: Observations, stages: dict[int, _RecordedStage], executors: dict[str, str]) -> None:
     for row in range(len(rows)):
         kind, stage = int(rows.kind[row]), int(rows.stage[row])
         time_ms = int(rows.time_ms[row])
         if kind == RowKind.STAGE_STARTED:
-            stages.setdefault(stage, _Stage(time_ms))
+            stages.setdefault(stage, _RecordedStage(time_ms))
         elif kind == RowKind.TASK_STARTED:
             executors[rows.executors[int(rows.executor[row])]] = rows.hosts[int(rows.host[row])]
         elif kind == RowKind.TASK_ENDED and int(rows.state[row]) == State.SUCCESS:
-            found = stages.setdefault(stage, _Stage(time_ms))
+            found = stages.setdefault(stage, _RecordedStage(time_ms))
             took_ms = max(1, int(rows.finish_ms[row]) - int(rows.launch_ms[row]))
             found.tasks.setdefault(int(rows.index[row]), (took_ms, rows.hosts[int(rows.host[row])]))
             found.ended_ms = max(found.ended_ms, int(rows.finish_ms[row]))
 
 
-def _slow_hosts(stages: list[_Stage]) -> dict[str, float]:
+def _slow_hosts(stages: list[_RecordedStage]) -> dict[str, float]:
     """The hosts whose tasks took longer than those of their stages, and how many times."""
     ratios: defaultdict[str, list[float]] = defaultdict(list)
     for stage in stages:
@@ -78,7 +78,7 @@ def _slow_hosts(stages: list[_Stage]) -> dict[str, float]:
     return {host: factor for host, factor in factors.items() if factor >= _SLOW}
 
 
-def _slots(stages: list[_Stage], executors: int) -> int:
+def _slots(stages: list[_RecordedStage], executors: int) -> int:
     """How many tasks an executor took at once, from how much work there was in how much time."""
     busy = [
         sum(took_ms for took_ms, _ in stage.tasks.values()) / max(1, stage.ended_ms - stage.began_ms)
@@ -87,7 +87,7 @@ def _slots(stages: list[_Stage], executors: int) -> int:
     return max(1, round(max(busy) / max(1, executors)))
 
 
-def _told(stage: _Stage, before: list[_Stage], slow: dict[str, float]) -> dict[str, object]:
+def _told(stage: _RecordedStage, before: list[_RecordedStage], slow: dict[str, float]) -> dict[str, object]:
     works = [round(took_ms / slow.get(host, 1.0)) for _, (took_ms, host) in sorted(stage.tasks.items())]
     ended = [number for number, one in enumerate(before) if one.ended_ms <= stage.began_ms + _SECONDS]
     parents = [max(ended, key=lambda number: before[number].ended_ms)] if ended else []

@@ -15,7 +15,7 @@ from yarnspec.core.messages.settings import RecoverySettings, Settings
 from yarnspec.errors import UsageError
 from yarnspec.gateway.simulation.located import Section, count, duration, number, read_yaml, share, size, truth
 from yarnspec.options import Options
-from yarnspec.simulate.whatif.plan import HostLife, Plan
+from yarnspec.simulate.whatif.plan import HostLife, SimulationPlan
 from yarnspec.simulate.world.scenario import HostPlan, JobPlan, StagePlan
 
 _MEMORY_MB = 1024
@@ -23,14 +23,14 @@ _SKEWED = 5
 MOST_HOSTS, MOST_TASKS = 50_000, 1_000_000
 
 
-class Scenario(NamedTuple):
+class WhatIfScenario(NamedTuple):
     """A file's scenario. ``options`` are yarnspec's, as the file has them."""
 
-    plan: Plan
+    plan: SimulationPlan
     options: Options
 
 
-def read_scenario(text: str, file: str, seed: int | None = None) -> Scenario:
+def read_scenario(text: str, file: str, seed: int | None = None) -> WhatIfScenario:
     """Read a scenario; raise UsageError with line and key for what is wrong in it. ``seed`` wins over the file's."""
     top = read_yaml(text, file)
     chosen = top.read("seed", 1, partial(count, least=0, most=2**53))
@@ -39,7 +39,7 @@ def read_scenario(text: str, file: str, seed: int | None = None) -> Scenario:
     settings, slots, faults = _executors(top, _options(top))
     hosts = _hosts(top)
     jobs = _jobs(top, random.Random(seed))  # noqa: S311 - chance from a seed
-    plan = Plan(
+    plan = SimulationPlan(
         name=name,
         seed=seed,
         settings=settings.core,
@@ -55,7 +55,7 @@ def read_scenario(text: str, file: str, seed: int | None = None) -> Scenario:
         fetch_fails=faults.fetch_fails,
     )
     top.done()
-    return Scenario(plan, settings.options)
+    return WhatIfScenario(plan, settings.options)
 
 
 class _Faults(NamedTuple):
@@ -65,7 +65,7 @@ class _Faults(NamedTuple):
     fetch_fails: float = 0.0
 
 
-class _Read(NamedTuple):
+class _ReadExecutors(NamedTuple):
     core: Settings
     options: Options
     container_ms: tuple[int, int]
@@ -96,7 +96,7 @@ def core_settings(options: Options, base: Settings) -> Settings:
     )
 
 
-def _executors(top: Section, options: Options) -> tuple[_Read, int, _Faults]:
+def _executors(top: Section, options: Options) -> tuple[_ReadExecutors, int, _Faults]:
     section = top.section("executors")
     if section is None:
         top.refuse("it must say how many executors there are", key="executors")
@@ -129,7 +129,7 @@ def _executors(top: Section, options: Options) -> tuple[_Read, int, _Faults]:
         initial_executors=wanted, executor_memory_mb=_MEMORY_MB, executor_vcores=cores,
         recovery=RecoverySettings(enabled=False),
     )  # fmt: skip
-    return _Read(core_settings(options, base), options, (delays[0], delays[1])), cores, faults
+    return _ReadExecutors(core_settings(options, base), options, (delays[0], delays[1])), cores, faults
 
 
 def _hosts(top: Section) -> tuple[HostLife, ...]:

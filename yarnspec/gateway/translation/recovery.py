@@ -30,7 +30,7 @@ def why_off(given: Mapping[str, str], options: Options, asked: Collection[str]) 
         return ""
     if _FORGETS in given and "recovery.enabled" not in asked:
         return (
-            f"{_FORGETS} is for long-running applications, and recovery has numbers for {EPOCH_MAX} lives of a driver; "
+            f"{_FORGETS} is for long-running applications, and recovery has numbers for {EPOCH_MAX} driver epochs; "
             "--set recovery.enabled=true turns it on all the same"
         )
     if options.recovery.verify_checksums and given.get(_CHECKSUMS, "true").strip().lower() == "false":

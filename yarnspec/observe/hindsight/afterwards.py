@@ -17,10 +17,10 @@ from yarnspec.core.detectors.registry import DetectorSettings
 from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.commands import Command, Verdict
 from yarnspec.core.messages.events import Event, TaskFinished
+from yarnspec.core.messages.observations import State
 from yarnspec.observe.forms.records import Record, UnreadableRecordError
 from yarnspec.observe.hindsight.replay import Replay
 
-_SUCCESS = frozenset({"SUCCESS", "SUCCEEDED", "FINISHED"})
 _SAME_MS = 1_000
 """The next attempt learns of a block from the events first, which tell its end less exactly."""
 _AGAIN = "judged again by time alone, without inputs"
@@ -105,7 +105,7 @@ class _TaskStory:
                 self._slow_beside_it = self._untold
             self._note(task.launch_ms, f"{_who(task)} began")
             self._note(task.finish_ms, f"{_who(task)} ended: {_how(task)}")
-        elif task.state not in _SUCCESS:
+        elif task.state != State.SUCCESS.name:
             self._note(time_ms, f"what {_who(task)} had put out was lost")
 
     def _found_slow(self, message: commands.JudgeTasks | commands.WithholdCopies, time_ms: int) -> None:
@@ -176,7 +176,7 @@ class _TaskStory:
 
     def _verdict(self) -> str:
         if self._launched > 0:
-            winner = next((one for one in self._attempts if one.state in _SUCCESS), None)
+            winner = next((one for one in self._attempts if one.state == State.SUCCESS.name), None)
             if winner is None:
                 return "it was copied, and no attempt of it finished"
             return f"it was copied, and the {'copy' if winner.speculative else 'original'} finished first"
@@ -200,7 +200,7 @@ class _TaskStory:
             numbers |= self._verdicts[-1].numbers
         elif judged is not None:
             numbers |= judged.numbers
-        winner = next((one for one in self._attempts if one.state in _SUCCESS), None)
+        winner = next((one for one in self._attempts if one.state == State.SUCCESS.name), None)
         if winner is not None:
             numbers |= {"took_ms": float(winner.finish_ms - winner.launch_ms), "finished_on": winner.host}
         return numbers

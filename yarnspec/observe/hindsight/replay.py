@@ -20,7 +20,6 @@ from yarnspec.core.tasks.task_table import TaskTable
 
 _ROWS = 8_192
 _FIELDS = ("stage", "stage_attempt", "index", "attempt", "task_id", "host", "executor", "speculative", "state")
-_STATES = {"SUCCESS": State.SUCCESS, "SUCCEEDED": State.SUCCESS, "FINISHED": State.SUCCESS, "KILLED": State.KILLED}
 
 
 class Replay:
@@ -56,7 +55,7 @@ class Replay:
             self._hosts.setdefault(event.host, len(self._hosts)),
             self._executors.setdefault(event.executor_id, len(self._executors)),
             int(event.speculative),
-            int(_STATES.get(event.state, State.FAILED)),
+            int(State.at_end(event.state)),
             event.launch_ms,
             event.finish_ms,
             time_ms,

@@ -23,8 +23,8 @@ from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event, TaskFinished
 from yarnspec.core.messages.observations import Observations
 from yarnspec.errors import YarnspecError
+from yarnspec.observe.forms.observation_lines import lines
 from yarnspec.observe.forms.records import Record, encode, record_of
-from yarnspec.observe.forms.taskrows import lines
 
 _TASK_ENDS_BYTES = 8 * 1024 * 1024
 _OTHERS_BYTES = 16 * 1024 * 1024

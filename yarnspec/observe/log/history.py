@@ -22,6 +22,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from yarnspec.errors import ClusterUnreachable, YarnspecError
+from yarnspec.ids import epoch_directory, epochs_among, id_order, is_application_id
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.records import Record, UnreadableRecordError, decode
 from yarnspec.observe.log.eventlog import LineWriter
@@ -32,8 +33,6 @@ RESULT_FILE = "result.json"
 STATUS_FILE = "status.json"
 REPORT_FILE = "report.html"
 
-_APPLICATION = re.compile(r"application_\d+_\d{4,}")
-_EPOCH = re.compile(r"epoch-([1-9]\d{0,8})")
 _TASK_END = b'"type":"TaskFinished"'
 _SEQ = re.compile(rb'"seq":(\d+)')
 _ENVELOPE_BYTES = 160
@@ -130,7 +129,7 @@ class History:
 
     def path(self, application_id: str) -> str:
         """The directory of one application."""
-        if not _APPLICATION.fullmatch(application_id):
+        if not is_application_id(application_id):
             message = f"{application_id!r} is no application id"
             raise ValueError(message)
         return f"{self._directory}/{application_id}"
@@ -147,7 +146,7 @@ class History:
 
         Of that one all that was synced is kept, and its writer shut out.
         """
-        directory = f"{self.path(application_id)}/epoch-{epoch}"
+        directory = f"{self.path(application_id)}/{epoch_directory(epoch)}"
         self._files.make_directories(directory)
         before = None
         for name in _events_files():
@@ -191,9 +190,7 @@ class History:
             entries = self._files.list(self._directory)
         except FileNotFoundError:
             return []
-        return sorted(
-            (one.name for one in entries if one.is_directory and _APPLICATION.fullmatch(one.name)), key=id_order
-        )
+        return sorted((one.name for one in entries if one.is_directory and is_application_id(one.name)), key=id_order)
 
     def application(self, application_id: str) -> ApplicationRecord | None:
         """Who the application is; None when there is no history of it."""
@@ -213,7 +210,7 @@ class History:
             entries = self._files.list(self.path(application_id))
         except FileNotFoundError:
             return []
-        return sorted(int(found[1]) for entry in entries if (found := _EPOCH.fullmatch(entry.name)))
+        return epochs_among(entry.name for entry in entries)
 
     def all_events(
         self, application_id: str, *, first: int = 1, before: int | None = None, task_ends: bool = True
@@ -249,7 +246,7 @@ class History:
 
     def event_lines(self, application_id: str, epoch: int, *, writer_gone: bool) -> Iterator[bytes]:
         """The same as lines of bytes; the last one has no line end when the writer was cut off in it."""
-        directory = f"{self.path(application_id)}/epoch-{epoch}"
+        directory = f"{self.path(application_id)}/{epoch_directory(epoch)}"
         last = torn = b""
         for number, name in enumerate(_events_files()):
             written = _seq(last)
@@ -292,7 +289,7 @@ class History:
         deleted = []
         errors: list[Exception] = []
         for entry in entries:
-            if not (entry.is_directory and entry.owner == user and _APPLICATION.fullmatch(entry.name)):
+            if not (entry.is_directory and entry.owner == user and is_application_id(entry.name)):
                 continue
             if now_ms - entry.modified_ms < retention_ms:
                 continue
@@ -321,12 +318,6 @@ class History:
             return msgspec.json.decode(self._files.read(path), type=kind)
         except (FileNotFoundError, msgspec.DecodeError):
             return None
-
-
-def id_order(application_id: str) -> tuple[int, int]:
-    """The order in which YARN gave the ids."""
-    _, cluster, number = application_id.split("_")
-    return int(cluster), int(number)
 
 
 def _events_files() -> Iterator[str]:

@@ -23,9 +23,6 @@ from yarnspec.observe.page.attempts import Attempts, AttemptTable, Row, joined, 
 from yarnspec.observe.page.spans import BlockSpan, ContainerSpan, CopyAsked, Moment, StageSpan
 from yarnspec.observe.status.blocks import BlockKey, block_key
 
-_STATES = {
-    "SUCCESS": State.SUCCESS, "SUCCEEDED": State.SUCCESS, "FINISHED": State.SUCCESS, "KILLED": State.KILLED,
-}  # fmt: skip
 _Step = TypeVar("_Step")
 _MOST_CONTAINERS = 10_000
 _MOST_BLOCKS = 2_000
@@ -249,11 +246,10 @@ class PageFold:
         if not all(0 <= one < _NUMBER_LIMIT for one in numbers) or not all(0 <= one < _TIME_LIMIT_MS for one in times):
             self.unreadable += 1
             return
-        state = _STATES.get(event.state, State.FAILED)
         row = (
             self._place(event.stage, event.stage_attempt, event.launch_ms), event.index, event.attempt, event.task_id,
-            self._number(event.host, self.hosts), self._number(event.executor_id, self.executors), int(state),
-            int(event.speculative), event.launch_ms, event.finish_ms, NONE,
+            self._number(event.host, self.hosts), self._number(event.executor_id, self.executors),
+            int(State.at_end(event.state)), int(event.speculative), event.launch_ms, event.finish_ms, NONE,
         )  # fmt: skip
         self.attempts.add(row, event.failure)
 

@@ -14,7 +14,7 @@ from yarnspec.observe.forms.told import clipped
 from yarnspec.observe.page.drawing import took
 from yarnspec.observe.page.scene import Scene
 from yarnspec.observe.page.spans import BlockSpan, Moment
-from yarnspec.observe.page.stage_rows import verdict_on
+from yarnspec.observe.page.stage_rows import lateness_of
 from yarnspec.observe.page.timeline import WIDE
 
 _MOST = 6
@@ -152,10 +152,11 @@ def _failures(scene: Scene) -> list[Sentence]:
 def _stages(scene: Scene) -> list[Sentence]:
     found = []
     for place, stage in enumerate(scene.fold.stages):
-        verdict = verdict_on(scene, place)
-        if verdict.kind in {"skew", "uneven"}:
-            found.append((verdict.ratio, f"Stage {stage.label} is {'skewed' if verdict.kind == 'skew' else 'uneven'}: "
-                          f"{verdict.words.partition(': ')[2]}."))  # fmt: skip
+        lateness = lateness_of(scene, place)
+        if lateness.kind in {"skew", "uneven"}:
+            shape = "skewed" if lateness.kind == "skew" else "uneven"
+            text = f"Stage {stage.label} is {shape}: {lateness.words.partition(': ')[2]}."
+            found.append((lateness.ratio, text))
     found.sort(reverse=True)
     told = [Sentence("warn", text) for _, text in found[:_MOST_OF_A_KIND]]
     if len(found) > _MOST_OF_A_KIND:

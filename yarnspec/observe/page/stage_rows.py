@@ -87,8 +87,8 @@ class StageRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What made a stage late: ``kind`` is host, skew, uneven or even; ``ratio``: the longest to the median."""
+class StageLateness:
+    """Why a stage was late: ``kind`` is host, skew, uneven or even (not late). ``ratio``: the longest to the median."""
 
     kind: str
     words: str
@@ -116,17 +116,17 @@ def stage_rows(scene: Scene) -> tuple[list[StageRow], int]:
     return rows[::-1], len(stages) - len(shown)
 
 
-def verdict_on(scene: Scene, place: int) -> Verdict:
+def lateness_of(scene: Scene, place: int) -> StageLateness:
     """Whether a stage was late, and whose fault that was: a host's, the data's, or nobody's."""
     attempts, speeds = scene.attempts, scene.speeds
     mine = scene.of_stage(place)
     told = mine[speeds.tells[mine]]
     if len(told) < 3 or speeds.usual_ms[place] <= 0:  # noqa: PLR2004
-        return Verdict("even", "")
+        return StageLateness("even", "")
     times, ratios = attempts.took_ms[told], speeds.ratio[told]
     ratio = float(ratios.max())
     if ratio < LATE_FACTOR or int(times.max()) - speeds.usual_ms[place] < _SHORTEST_MS:
-        return Verdict("even", "even", ratio)
+        return StageLateness("even", "even", ratio)
     late = told[ratios >= LATE_FACTOR]
     worst = int(told[np.argmax(ratios)])
     hosts, counts = np.unique(attempts.host[late], return_counts=True)
@@ -138,7 +138,7 @@ def verdict_on(scene: Scene, place: int) -> Verdict:
     by_host = sum(int(np.count_nonzero(attempts.host[late] == host)) for host in guilty)
     if guilty and by_host * 2 > len(late):
         names = ", ".join(scene.hosts[host] for host in guilty[:3])
-        return Verdict("host", f"slow host: {by_host} of {len(late)} late tasks ran on {names}", ratio)
+        return StageLateness("host", f"slow host: {by_host} of {len(late)} late tasks ran on {names}", ratio)
     task, inputs = int(attempts.index[worst]), attempts.input_bytes[told]
     usual_input = float(np.median(inputs[inputs > 0])) if (inputs > 0).any() else 0.0
     of_worst = float(attempts.input_bytes[worst])
@@ -146,9 +146,9 @@ def verdict_on(scene: Scene, place: int) -> Verdict:
         words = (
             f"skew: task {task} read {of_worst / usual_input:.1f} times the median and took {ratio:.1f} times as long"
         )
-        return Verdict("skew", words, ratio)
+        return StageLateness("skew", words, ratio)
     unknown = "" if usual_input else "; its input is not in the records"
-    return Verdict(
+    return StageLateness(
         "uneven", f"uneven: task {task} took {ratio:.1f} times as long, and no host is to blame{unknown}", ratio
     )
 
@@ -162,7 +162,7 @@ def _row(scene: Scene, place: int, status: StageStatus | None, longest: float) -
     good = mine[attempts.succeeded[mine]]
     times = attempts.took_ms[good]
     median, p95, most = np.percentile(times, (50, 95, 100)).tolist() if len(times) else (None, None, None)
-    verdict = verdict_on(scene, place)
+    lateness = lateness_of(scene, place)
     end_ms = stage.ended_ms if stage.ended_ms is not None else scene.scale.end_ms
     began_ms = min(stage.began_ms, int(attempts.launch_ms[mine].min())) if len(mine) else stage.began_ms
     state = status.state if status is not None else stage.state
@@ -176,7 +176,7 @@ def _row(scene: Scene, place: int, status: StageStatus | None, longest: float) -
         took=took(max(0, end_ms - began_ms)), median=took(median), p95=took(p95), longest=took(most),
         low=percent((median or 0) / longest), box=percent(((p95 or 0) - (median or 0)) / longest),
         high=percent((most or 0) / longest),
-        verdict=verdict.words, tone={"host": "bad", "skew": "warn", "uneven": "warn", "even": "calm"}[verdict.kind],
+        verdict=lateness.words, tone={"host": "bad", "skew": "warn", "uneven": "warn", "even": "calm"}[lateness.kind],
         failure=stage.failure, known=status, metrics=status.metrics if status is not None else None,
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from yarnspec.observe.forms.document import AskStatus, Relaxation
 _RELAXATIONS = 20
 
 
-class Asks:
+class AsksFold:
     """What is asked for after each record."""
 
     def __init__(self) -> None:

@@ -12,11 +12,10 @@ from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event, TaskFinished
 from yarnspec.core.messages.figures import LedgerFigures, StageSpeculation
+from yarnspec.core.messages.observations import State
 from yarnspec.observe.forms.document import CopyTotals, SpeculationStatus, StageMetrics, StageStatus
 from yarnspec.observe.status.speculation import with_speculation
 
-_SUCCESS = frozenset({"SUCCESS", "SUCCEEDED", "FINISHED"})
-_FAILURE = frozenset({"FAILED", "FAILURE"})
 _MOST_STAGES = 2_000
 
 _Task = tuple[int, int, int]
@@ -126,7 +125,7 @@ class CopyCounts:
             ledger=self._ledger(ended=ended),
         )
 
-    def life_over(self) -> None:
+    def epoch_over(self) -> None:
         """The driver died, and begins again: its stages' numbers mean others, and its copies have ended."""
         so_far = self._ledger(ended=False)
         cancelled = so_far.copies_cancelled + so_far.copies_running
@@ -159,7 +158,7 @@ class CopyCounts:
             return
         stage = self._stage(event.stage, event.stage_attempt)
         took_ms = max(0, event.finish_ms - event.launch_ms)
-        first = event.state in _SUCCESS and not self._copied[task]
+        first = event.state == State.SUCCESS.name and not self._copied[task]
         if first:
             self._copied[task] = True
             stage.slow.discard(event.index)
@@ -170,8 +169,8 @@ class CopyCounts:
         self._spent_ms += took_ms
         stage.wasted_ms += 0 if first else took_ms
         stage.won += first
-        self._failed += event.state in _FAILURE
-        self._cancelled += not first and event.state not in _FAILURE
+        self._failed += event.state == State.FAILED.name
+        self._cancelled += not first and event.state != State.FAILED.name
 
     def _stage(self, stage: int, stage_attempt: int) -> _StageCounts:
         key = (stage, stage_attempt)

@@ -11,7 +11,7 @@ from yarnspec.observe.forms.document import RescaleStatus, ResourcesStatus
 _SHOWN = 100
 
 
-class Resources:
+class ResourcesFold:
     """Folds the records about phases and rescales; the newest rescales are kept."""
 
     def __init__(self) -> None:

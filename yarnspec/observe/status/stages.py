@@ -11,8 +11,6 @@ from yarnspec.observe.forms.document import StageStatus, TaskCounts
 
 _ENDED_STAGES = 200
 _MOST_TASKS = 10_000_000
-_SUCCESS = frozenset({"SUCCESS", "SUCCEEDED", "FINISHED"})
-_FAILURE = frozenset({"FAILED", "FAILURE"})
 
 
 class _Active:
@@ -54,11 +52,11 @@ class Stages:
         active = self._active.get((event.stage, event.stage_attempt))
         if active is None:
             return
-        if event.state in _SUCCESS:
+        if event.state == State.SUCCESS.name:
             if 0 <= event.index < len(active.done) and not active.done[event.index]:
                 active.done[event.index] = True
                 self._count(active, finished=1)
-        elif event.state in _FAILURE:
+        elif event.state == State.FAILED.name:
             self._count(active, failed=1)
 
     def finished(self, event: StageFinished) -> None:

@@ -2,7 +2,7 @@
 
 ``StatusFold.apply`` takes one record after the other and never raises: types that this version does not know and
 records that contradict earlier ones change nothing. Records of several epochs may follow each other; a new attempt ends
-the containers of the one before, and each new life of the driver begins its stages anew.
+the containers of the one before, and each new epoch begins its stages anew.
 
 Memory is bounded: of containers and stages that have ended only the newest are kept.
 """
@@ -20,11 +20,11 @@ from yarnspec.core.messages.observations import Observations
 from yarnspec.core.messages.recoveryevents import EpochRefused
 from yarnspec.observe.forms.document import ContainerStatus, DriverRestarts, Final, Links, Phase, StatusDocument
 from yarnspec.observe.forms.records import Record, UnreadableRecordError
-from yarnspec.observe.status.asks import Asks
+from yarnspec.observe.status.asks import AsksFold
 from yarnspec.observe.status.blocks import Blocks
 from yarnspec.observe.status.copies import CopyCounts
 from yarnspec.observe.status.recovery_counts import Kept
-from yarnspec.observe.status.resources import Resources
+from yarnspec.observe.status.resources import ResourcesFold
 from yarnspec.observe.status.stages import Stages
 
 _ENDED_CONTAINERS = 2000
@@ -58,11 +58,11 @@ class StatusFold:
         self._live: dict[str, ContainerStatus] = {}
         self._ended: dict[str, ContainerStatus] = {}
         self._dropped = 0
-        self._asks = Asks()
+        self._asks = AsksFold()
         self._blocks = Blocks()
         self._copies = CopyCounts()
         self._kept = Kept()
-        self._resources = Resources()
+        self._resources = ResourcesFold()
         self._restarts: DriverRestarts | None = None
         self._refused: dict[int, dict[str, int]] = {}
         self._list_problems: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ class StatusFold:
             self._apply_event(message)
 
     def observe(self, rows: Observations) -> None:
-        """Take in observations, as if their records had been applied (``observe/forms/taskrows.py``)."""
+        """Take in observations, as if their records had been applied (``observe/forms/observation_lines.py``)."""
         self._stages.observe(rows)
 
     def document(
@@ -239,7 +239,7 @@ class StatusFold:
             case commands.BeginEpoch():
                 self._epoch = max(self._epoch, command.epoch)
                 self._restarts = DriverRestarts(count=command.restart, why=command.reason)
-                self._copies.life_over()
+                self._copies.epoch_over()
                 self._kept = Kept()
                 self._stages = Stages()
                 self._warn(command.reason)

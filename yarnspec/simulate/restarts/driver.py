@@ -1,8 +1,9 @@
-"""One life of a driver whose journal has the work of earlier ones: the real core decides what it takes over of that.
+"""One epoch of a driver whose journal has the work of earlier ones: the real core decides what it takes over of that.
 
-A life is a generator that yields wherever it may die, or somebody else may do something: after any command that was
-obeyed, and before or after anything that the driver does. It does not know when it is dead, nor that it is taken for
-dead: its journal is sealed then, which it learns when it next wants something durable. That is as late as can be.
+An epoch is a generator. It yields wherever its driver may die, or somebody else may do something: after any command
+that was obeyed, and before or after anything that the driver does. The driver does not know when it is dead, nor that
+it is taken for dead. Its journal is sealed then, which it learns when it next wants something durable. That is as late
+as can be.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ class _OverError(Exception):
     """The negotiator does not let the driver go on."""
 
 
-class Life:
+class SimulatedEpoch:
     """Spark as far as shuffles go, what becomes of the negotiator's commands, and the journal.
 
-    ``records``: how many it has made. ``fenced``: it was told that a later life has begun, and has ended.
+    ``records``: how many it has made. ``fenced``: it was told that a later epoch has begun, and has ended.
     """
 
     def __init__(self, plan: ResumptionPlan, master: SimulatedMaster, disk: Disk, rng: random.Random) -> None:

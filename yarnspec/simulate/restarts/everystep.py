@@ -1,6 +1,6 @@
 """Deaths everywhere: a first driver, or its application master, that dies at each step, and a journal cut anywhere.
 
-Only the first life dies at each of its steps, and then a next one goes on to the end. Where later lives die as well
+Only the first epoch dies at each of its steps, and then a next one goes on to the end. Where later epochs die as well
 they do at steps that are drawn; the journal that they all leave is cut at each record.
 """
 
@@ -13,7 +13,7 @@ from itertools import count
 
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.negotiator import Negotiator
-from yarnspec.simulate.restarts.driver import Life
+from yarnspec.simulate.restarts.driver import SimulatedEpoch
 from yarnspec.simulate.restarts.masters import Masters
 from yarnspec.simulate.restarts.resumption import resume
 from yarnspec.simulate.restarts.resumption_plan import Crash, Disk, ResumptionPlan
@@ -28,7 +28,7 @@ WAYS = {
 
 
 def crash_everywhere(seed: int, core: Callable[[Settings], Negotiator] = Negotiator) -> Counter[str]:
-    """Have the first life of a seed's plan die at each of its steps in each way, and a next one go on to the end.
+    """Have the first epoch of a seed's plan die at each of its steps in each way, and a next one go on to the end.
 
     Returns how many died in each way, and what came of them as in ``Result``. Raises BrokenRule.
     """
@@ -49,7 +49,7 @@ def crash_everywhere(seed: int, core: Callable[[Settings], Negotiator] = Negotia
 
 
 def cut_everywhere(seed: int, core: Callable[[Settings], Negotiator] = Negotiator) -> Counter[str]:
-    """Let a life begin with the first so many records of what all lives of a seed's plan wrote, for each number.
+    """Let an epoch begin with the first so many records of what all epochs of a seed's plan wrote, for each number.
 
     Returns how many ``cuts`` there were, and how many outputs were ``restored``. Raises BrokenRule.
     """
@@ -60,12 +60,12 @@ def cut_everywhere(seed: int, core: Callable[[Settings], Negotiator] = Negotiato
         rng = random.Random((seed << 32) + records)
         disk = Disk(left.records[:records], left.outputs)
         disk.suffer(plan, rng)
-        life = Life(plan, Masters(plan, rng, core, earlier=attempts).now, disk, rng)
+        epoch = SimulatedEpoch(plan, Masters(plan, rng, core, earlier=attempts).now, disk, rng)
         try:
-            for _ in life.run():
+            for _ in epoch.run():
                 pass
         except BrokenRule as rule:
             raise BrokenRule(f"{rule}, with {records} of {len(left.records)} records") from None
         seen["cuts"] += 1
-        seen["restored"] += life.restored
+        seen["restored"] += epoch.restored
     return seen

@@ -1,4 +1,4 @@
-"""The application masters of a program whose driver dies again and again, and which life of it is under which."""
+"""The application masters of a program whose driver dies again and again, and which epoch is under which."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Tell(Protocol):
 
 @dataclass
 class SimulatedMaster:
-    """The application master that a life is under, which is the one of the life before when ``restarts`` is not 0.
+    """The application master that an epoch is under. It is the one of the epoch before when ``restarts`` is not 0.
 
-    ``dies_alone``: that life's end, if it has one, is not that of its negotiator, which starts the driver again.
-    ``late``: how often it turned away what the driver before said in this life.
+    ``dies_alone``: that epoch's end, if it has one, is not that of its negotiator, which starts the driver again.
+    ``late``: how often it turned away what the driver before said in this epoch.
     """
 
     plan: ResumptionPlan
@@ -41,7 +41,7 @@ class SimulatedMaster:
     late: int = 0
 
     def begin(self, tell: Tell) -> Steps[None]:
-        """Begin the life: the attempt's first, or the one after that which has died."""
+        """Begin the epoch: the attempt's first, or the one after that which has died."""
         if not self.restarts:
             yield from tell(
                 ev.AttemptStarted(
@@ -74,7 +74,7 @@ class SimulatedMaster:
 
 
 class Masters:
-    """Who is over the life that runs, ``now``, and ``in_place``: how many had the one of the life before.
+    """Who is over the epoch that runs, ``now``, and ``in_place``: how many had the one of the epoch before.
 
     ``earlier``: attempts that were before.
     """
@@ -88,7 +88,7 @@ class Masters:
         self.in_place = 0
         self.now = self._attempt(earlier + 1)
 
-    def next_life(self) -> None:
+    def next_epoch(self) -> None:
         """The driver has died, alone or with its application master, or that is what the next one takes for true."""
         old = self.now
         if old.dies_alone:

@@ -1,13 +1,13 @@
-"""Lives of a driver that dies again and again, in which the real core decides what each epoch takes over from the last.
+"""Epochs of a driver that dies again and again: the real core decides what each takes over from the last.
 
 A program is a list of shuffles, each computed from earlier ones. What a map gives is a number that follows from its
 inputs, and unless the shuffle is determinate from which run of it gave it. At the end every output must fit those that
 it was computed from: a mixture of two runs of something that varies is a wrong result.
 
 A crash comes after any command that was obeyed and before or after anything that the driver does, and cuts the journal
-somewhere behind the last record that was told to be durable. Hosts come and go between lives. One that dies alone has
-the next driver under the same negotiator, to which it still speaks. One that is only taken for dead goes on with its
-negotiator, step by step between those of later lives (``beside.py``).
+somewhere behind the last record that was told to be durable. Hosts come and go between epochs. A driver that dies
+alone has the next driver under the same negotiator, to which it still speaks. A driver that is only taken for dead goes
+on with its negotiator, step by step between those of later epochs (``beside.py``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Callable
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.simulate.restarts.beside import Beside
-from yarnspec.simulate.restarts.driver import Life
+from yarnspec.simulate.restarts.driver import SimulatedEpoch
 from yarnspec.simulate.restarts.masters import Masters
 from yarnspec.simulate.restarts.resumption_plan import Crash, Disk, ResumptionPlan, ResumptionResult, Steps
 
@@ -40,39 +40,39 @@ def resume(
     disk = Disk() if disk is None else disk
     masters = Masters(plan, rng, core)
     beside = Beside(plan, disk, rng)
-    lives: list[Life] = []
+    epochs: list[SimulatedEpoch] = []
     while True:
-        life = Life(plan, masters.now, disk, rng)
-        lives.append(life)
-        steps = life.run()
-        end = None if len(lives) > plan.crashes else crash or _draw(plan, rng, alone=masters.now.dies_alone)
+        epoch = SimulatedEpoch(plan, masters.now, disk, rng)
+        epochs.append(epoch)
+        steps = epoch.run()
+        end = None if len(epochs) > plan.crashes else crash or _draw(plan, rng, alone=masters.now.dies_alone)
         dead = _dies(steps, end, beside)
-        life.journal.seal(rng)
+        epoch.journal.seal(rng)
         if end is None or not dead:
             break
         if end.lives_on:
-            beside.add(life, steps)
-        masters.next_life()
+            beside.add(epoch, steps)
+        masters.next_epoch()
         disk.suffer(plan, rng)
     beside.end()
     return ResumptionResult(
-        epochs=len(lives),
+        epochs=len(epochs),
         attempts=masters.now.attempt,
         in_place=masters.in_place,
         beside=beside.steps,
-        refused=sum(one.journal.refused for one in lives),
-        fenced=sum(one.fenced for one in lives),
-        refused_late=sum(one.master.late for one in lives),
-        ran=sum(one.ran for one in lives),
+        refused=sum(one.journal.refused for one in epochs),
+        fenced=sum(one.fenced for one in epochs),
+        refused_late=sum(one.master.late for one in epochs),
+        ran=sum(one.ran for one in epochs),
         ideal=sum(one.maps for one in plan.shuffles),
-        restored=sum(one.restored for one in lives),
-        late=sum(one.late for one in lives),
-        durable=[one.saved for one in lives[1:]],
+        restored=sum(one.restored for one in epochs),
+        late=sum(one.late for one in epochs),
+        durable=[one.saved for one in epochs[1:]],
     )
 
 
 def _dies(steps: Steps[None], end: Crash | None, beside: Beside) -> bool:
-    """Have a life go on until it dies, or is taken for dead; False when its program has ended before."""
+    """Have an epoch go on until its driver dies, or is taken for dead; False when its program has ended before."""
     for step, _ in enumerate(steps):
         if end is not None and step == end.step:
             return True
@@ -81,7 +81,7 @@ def _dies(steps: Steps[None], end: Crash | None, beside: Beside) -> bool:
 
 
 def _draw(plan: ResumptionPlan, rng: random.Random, *, alone: bool) -> Crash:
-    """A crash anywhere in a life, also before it has done anything."""
+    """A crash anywhere in an epoch, also before it has done anything."""
     of_driver = 2 * (len(plan.shuffles) + sum(one.maps for one in plan.shuffles))
     if alone:
         return Crash(rng.randint(0, of_driver), "driver")

@@ -98,10 +98,10 @@ class ResumptionPlan:
 
 @dataclass(frozen=True)
 class Crash:
-    """The end of a life: of the driver alone, or with its application master.
+    """The end of an epoch: of the driver alone, or with its application master.
 
     ``step``: after so many of its steps; of a driver those before its start do not count. ``lives_on``: it was
-    only taken for dead, and makes its further steps between those of later lives.
+    only taken for dead, and makes its further steps between those of later epochs.
     """
 
     step: int
@@ -119,8 +119,8 @@ class Crash:
 class ResumptionResult:
     """What came of a plan. ``ideal``: maps that would have run without any crash or loss.
 
-    ``epochs``: how many lives there were, ``in_place`` of them in the application master of the one before, of which
-    there were ``attempts``, and ``late`` of them too late for what that one left. ``beside``: the steps of lives whose
+    ``epochs``: how many there were, ``in_place`` of them in the application master of the one before, of which
+    there were ``attempts``, and ``late`` of them too late for what that one left. ``beside``: the steps of epochs whose
     journal was sealed while another was under way, ``refused``: the records that they made after the seal, ``fenced``:
     how many of them were told so. ``refused_late``: messages to a negotiator whose driver was another one by then.
     """

@@ -1,4 +1,4 @@
-"""The journal of one simulated life: what is on disk of what it records, until a later life seals it.
+"""The journal of one simulated epoch: what is on disk of what it records, until a later epoch seals it.
 
 It holds what is recorded of shuffles, of epochs and of how far the program has got: none of the records of writes
 (``tests/core/writelives`` has those), and none of blocks, hosts, copies.
@@ -32,14 +32,14 @@ class SimulatedJournal:
             self.refused += 1
 
     def flush(self) -> bool:
-        """Have on disk what was to be durable; False when a later life has sealed the journal before it was."""
+        """Have on disk what was to be durable; False when a later epoch has sealed the journal before it was."""
         if self.sealed and self._to_be_durable > self._durable:
             return False
         self._durable = self._to_be_durable
         return True
 
     def seal(self, rng: random.Random) -> None:
-        """A later life begins, or none does: keep what was durable, and as much of the rest as chance will have."""
+        """A later epoch begins, or none does: keep what was durable, and as much of the rest as chance will have."""
         if not self.sealed:
             self.sealed = True
             kept = rng.randint(self._durable, len(self._written))

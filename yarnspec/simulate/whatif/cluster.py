@@ -12,15 +12,14 @@ from typing import Literal
 
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import WantedContainer
-from yarnspec.simulate.whatif.plan import HostLife, Plan
+from yarnspec.simulate.whatif.plan import HostLife, SimulationPlan
 from yarnspec.simulate.world.clock import START_MS, Clock
+from yarnspec.simulate.world.cluster import DEATHS, HOST_LOST, RELEASED
 
 _REGISTERS_MS = (300, 2_000)
 _DETECTED_BY_SPARK_MS = 2_000
 _DETECTED_BY_YARN_MS = 5_000
 _ENDS_MS = 300
-_RELEASED, _HOST_LOST = -105, -100
-_DEATHS = (1, 137, 143, -102, -104)
 
 
 @dataclass(slots=True)
@@ -39,7 +38,7 @@ class ManyHosts:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: SimulationPlan,
         *,
         clock: Clock,
         rng: random.Random,
@@ -114,7 +113,7 @@ class ManyHosts:
             del self._containers[executor_id]
             return
         one.state = "ending"
-        self._clock.after(_ENDS_MS, partial(self._end, one, _RELEASED))
+        self._clock.after(_ENDS_MS, partial(self._end, one, RELEASED))
 
     # containers
 
@@ -168,7 +167,7 @@ class ManyHosts:
         )
         self._clock.after(self._rng.randint(*_REGISTERS_MS), partial(self._register, one))
         if self._rng.random() < self._plan.container_dies:
-            died = partial(self._end, one, self._rng.choice(_DEATHS))
+            died = partial(self._end, one, self._rng.choice(DEATHS))
             self._clock.after(self._rng.randint(200, 15_000), died)
 
     def _register(self, one: Container) -> None:
@@ -187,7 +186,7 @@ class ManyHosts:
     def _end(self, one: Container, exit_code: int) -> None:
         if self._containers.get(one.executor_id) is not one:
             return
-        if self._states.get(one.host) != "RUNNING" and exit_code != _HOST_LOST:
+        if self._states.get(one.host) != "RUNNING" and exit_code != HOST_LOST:
             return
         del self._containers[one.executor_id]
         del self._taken[one.host][one.executor_id]
@@ -241,7 +240,7 @@ class ManyHosts:
     def _found_lost(self, host: str) -> None:
         self._report_soon()
         for one in list(self._taken[host].values()):
-            self._end(one, _HOST_LOST)
+            self._end(one, HOST_LOST)
 
     def _report_soon(self) -> None:
         """The ResourceManager is asked once a second; hosts that come together are one report."""

@@ -19,7 +19,7 @@ class HostLife:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SimulationPlan:
     """One scenario. ``wishes`` are what users ask for, at these times; ``spread``: how much tasks differ by chance."""
 
     name: str

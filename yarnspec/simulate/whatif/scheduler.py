@@ -11,7 +11,7 @@ from functools import partial
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import KillAttempt, LaunchCopy, UpdateTaskBlocks, WithdrawCopy
 from yarnspec.core.messages.observations import Failure, StageFlag, State
-from yarnspec.simulate.whatif.plan import Plan
+from yarnspec.simulate.whatif.plan import SimulationPlan
 from yarnspec.simulate.whatif.slots import FreeSlots
 from yarnspec.simulate.world.clock import START_MS, Clock
 from yarnspec.simulate.world.feed import Feed
@@ -52,7 +52,7 @@ class Scheduler:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: SimulationPlan,
         *,
         clock: Clock,
         rng: random.Random,

@@ -11,7 +11,7 @@ from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.simulate.whatif.cluster import ManyHosts
-from yarnspec.simulate.whatif.plan import Plan
+from yarnspec.simulate.whatif.plan import SimulationPlan
 from yarnspec.simulate.whatif.scheduler import Scheduler
 from yarnspec.simulate.world.clock import START_MS, Clock
 from yarnspec.simulate.world.trace import Trace
@@ -61,7 +61,7 @@ class Outcome:
 class Simulation:
     """Hands events to the core, and what it answers to Spark and the cluster a moment later."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: SimulationPlan) -> None:
         self._plan = plan
         self._core = Negotiator(plan.settings)
         self._clock = Clock()
@@ -200,6 +200,6 @@ class Simulation:
                     self._spark.executor_goes(command.executor_id)
 
 
-def simulate(plan: Plan) -> Outcome:
+def simulate(plan: SimulationPlan) -> Outcome:
     """Run a scenario once; the same plan gives the same outcome in any process."""
     return Simulation(plan).run()

@@ -21,9 +21,9 @@ _DETECTED_BY_SPARK_MS = 2_000
 _DETECTED_BY_YARN_MS = 5_000
 _ENDS_MS = 300
 _DROPPED_SHARE = 0.1
-_RELEASED = -105
-_HOST_LOST = -100
-_DEATHS = (1, 137, 143, -102, -104)
+RELEASED, HOST_LOST = -105, -100
+DEATHS = (1, 137, 143, -102, -104)
+"""Exit codes that YARN tells of containers, and those of executors that die."""
 
 
 @dataclass(slots=True)
@@ -103,7 +103,7 @@ class SimulatedCluster:
             del self.containers[command.executor_id]
             return
         container.state = "ending"
-        self._clock.after(_ENDS_MS, lambda: self._end(container, _RELEASED))
+        self._clock.after(_ENDS_MS, lambda: self._end(container, RELEASED))
 
     # what happens to containers
 
@@ -144,7 +144,7 @@ class SimulatedCluster:
         )
         self._clock.after(self._rng.randint(300, 2_000), lambda: self._register(container))
         if self._rng.random() < self._scenario.container_dies:
-            exit_code = self._rng.choice(_DEATHS)
+            exit_code = self._rng.choice(DEATHS)
             self._clock.after(self._rng.randint(200, 15_000), lambda: self._end(container, exit_code))
 
     def _register(self, container: SimulatedContainer) -> None:
@@ -162,7 +162,7 @@ class SimulatedCluster:
         self._spark.executor_comes(container.executor_id, container.host)
 
     def _end(self, container: SimulatedContainer, exit_code: int) -> None:
-        if not self._there(container) or (container.host in self._dead and exit_code != _HOST_LOST):
+        if not self._there(container) or (container.host in self._dead and exit_code != HOST_LOST):
             return
         del self.containers[container.executor_id]
         self._spark.executor_goes(container.executor_id)
@@ -216,4 +216,4 @@ class SimulatedCluster:
     def _found_lost(self, host: str) -> None:
         self._report()
         for container in self._on(host):
-            self._end(container, _HOST_LOST)
+            self._end(container, HOST_LOST)

@@ -101,7 +101,9 @@ class Feed:
             **numbers,
         )
 
-    def _add(self, kind: RowKind, run: StageRun, host: str = "", executor: str = "", **numbers: int) -> None:
+    def _add(
+        self, kind: RowKind, run: StageRun, host: str | None = None, executor: str | None = None, **numbers: int
+    ) -> None:
         self._rows.add(
             kind,
             host=host,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from yarnspec.core.detectors.registry import DetectorSettings
+from yarnspec.core.detectors.registry import KINDS, DetectorSettings
 from yarnspec.core.messages.events import BlockRequested, ClusterBlock, ClusterBlocksRead, UnblockRequested
 from yarnspec.core.messages.observations import NONE, StageFlag
 from yarnspec.core.messages.settings import (
@@ -203,7 +203,7 @@ def _hosts(rng: random.Random) -> tuple[HostPlan, ...]:
 
 
 def _settings(rng: random.Random, executors: int, slots: int) -> Settings:
-    kinds = ("progress", "progress", "execution-time", "input-weighted")
+    kinds = (next(iter(KINDS)), *KINDS)  # the default, which is the first, twice as often as the others
     return Settings(
         initial_executors=executors,
         executor_memory_mb=1408,

@@ -68,7 +68,7 @@ Constraint = Attribute | Tags | Composed
 
 def parse(text: str) -> Constraint:
     """Read an expression; UsageError with the part that is wrong."""
-    return _Reader(text).whole()
+    return _ConstraintParser(text).whole()
 
 
 def leaves(constraint: Constraint) -> Iterator[Attribute | Tags]:
@@ -128,7 +128,7 @@ def check_tags(text: str) -> None:
             raise UsageError(f"placement.tags: '{tag}' is no allocation tag; tags are words separated by commas")
 
 
-class _Reader:
+class _ConstraintParser:
     """Reads an expression from left to right."""
 
     def __init__(self, text: str) -> None:

@@ -35,7 +35,6 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     containers: int
     labels: tuple[str, ...] = ()
     attributes: dict[str, str] = {}
-    health_report: str = ""
 
 
 class Queue(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,8 +44,6 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     leaf: bool
     state: str
-    capacity_percent: float | None = None
-    max_capacity_percent: float | None = None
     max_am_percent: float | None = None
     am_limit_memory_mb: int | None = None
     am_used_memory_mb: int | None = None
@@ -72,19 +69,10 @@ class ApplicationReport(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     final_status: str
     diagnostics: str
-    tracking_url: str
     started_ms: int
-    launched_ms: int
     finished_ms: int
-    progress_percent: float
-    priority: int
     tags: tuple[str, ...] = ()
     am_host: str | None = None
-    am_http_address: str | None = None
-    allocated_memory_mb: int = 0
-    running_containers: int = 0
-    pending_containers: int = 0
-    log_aggregation_status: str | None = None
 
     @property
     def ended(self) -> bool:
@@ -99,7 +87,6 @@ class AttemptReport(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     am_container_id: str
     am_host: str | None
-    am_http_address: str | None
     started_ms: int
     finished_ms: int
     state: str | None = None

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import tenacity
 
 from yarnspec.errors import ClusterUnreachable, NotFound
+from yarnspec.ids import is_application_id
 from yarnspec.yarn.hadoop.closing import Closing
 from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf, RmAddress
 from yarnspec.yarn.rm import rm_documents
@@ -22,7 +23,6 @@ from yarnspec.yarn.rm.rest import RestClient
 CONNECT_TIMEOUT_S = 25.0
 APPLICATION_TYPE = "yarnspec"
 _ACTIVE_POLL_S = 0.2
-_APPLICATION_ID = re.compile(r"application_\d+_\d{4,}")
 _PASSING = re.compile(r"^\s*\[[^\]]*\]\s*|\s*Last Node which was processed for the application : .*?\)\s*\.\s*")
 _CONTAINER_ID = re.compile(r"container_(?:e\d+_)?\d+_\d{4,}_\d{2,}_\d{6,}")
 
@@ -224,7 +224,7 @@ class ResourceManager(Closing):
 
 def check_application_id(text: str) -> str:
     """The same text when it is an application id; NotFound otherwise (it also becomes part of addresses and paths)."""
-    if not _APPLICATION_ID.fullmatch(text):
+    if not is_application_id(text):
         raise NotFound(f"{text!r} is not an application id; they look like application_1700000000000_0001.")
     return text
 

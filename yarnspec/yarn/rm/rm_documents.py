@@ -1,4 +1,4 @@
-"""The ResourceManager's documents, read into the values of cluster.py.
+"""The ResourceManager's documents, read into the values of reports.py.
 
 Hadoop writes an empty list as null or ``{}``, a list of one sometimes as the element itself, and leaves out what is
 not known; all of that is taken in here.
@@ -88,7 +88,6 @@ def hosts(document: Mapping[str, Any]) -> Iterator[Host]:
             containers=_whole(node.get("numContainers")),
             labels=tuple(label for label in _list(node.get("nodeLabels")) if label),
             attributes=attributes,
-            health_report=_text(node.get("healthReport")),
         )
 
 
@@ -116,8 +115,6 @@ def _capacity_queues(info: Mapping[str, Any], parent: str) -> Iterator[Queue]:
         path=path,
         leaf=leaf,
         state=_text(info.get("state")) or "RUNNING",
-        capacity_percent=_optional_number(info.get("absoluteCapacity")),
-        max_capacity_percent=_optional_number(info.get("absoluteMaxCapacity")),
         max_am_percent=None if am_share is None else am_share * 100,
         am_limit_memory_mb=_optional_whole(_mapping(info.get("AMResourceLimit")).get("memory")),
         am_used_memory_mb=_optional_whole(_mapping(info.get("usedAMResource")).get("memory")),
@@ -168,14 +165,7 @@ def configuration_value(document: Mapping[str, Any], name: str) -> str | None:
 
 def application(app: Mapping[str, Any]) -> ApplicationReport:
     """One ``app`` of ``/ws/v1/cluster/apps``."""
-    am_http_address = _text(app.get("amHostHttpAddress")) or None
-    node_id = _text(app.get("masterNodeId"))
-    am_host = _without_port(node_id or am_http_address or "") or None
-    pending = sum(
-        _whole(request.get("numContainers"))
-        for request in _list(app.get("resourceRequests"))
-        if request.get("resourceName") == "*"
-    )
+    am_host = _without_port(_text(app.get("masterNodeId")) or _text(app.get("amHostHttpAddress"))) or None
     return ApplicationReport(
         id=_text(app.get("id")),
         user=_text(app.get("user")),
@@ -185,20 +175,10 @@ def application(app: Mapping[str, Any]) -> ApplicationReport:
         state=_text(app.get("state")),
         final_status=_text(app.get("finalStatus")),
         diagnostics=_text(app.get("diagnostics")),
-        tracking_url=_text(app.get("trackingUrl")),
         started_ms=_whole(app.get("startedTime")),
-        launched_ms=_whole(app.get("launchTime")),
         finished_ms=_whole(app.get("finishedTime")),
-        progress_percent=_optional_number(app.get("progress")) or 0.0,
-        priority=_whole(app.get("priority")),
         tags=tuple(tag for tag in _text(app.get("applicationTags")).split(",") if tag),
         am_host=am_host,
-        am_http_address=am_http_address,
-        # -1 once the application ended.
-        allocated_memory_mb=max(0, _whole(app.get("allocatedMB"))),
-        running_containers=max(0, _whole(app.get("runningContainers"))),
-        pending_containers=pending,
-        log_aggregation_status=_text(app.get("logAggregationStatus")) or None,
     )
 
 
@@ -217,7 +197,6 @@ def attempts(document: Mapping[str, Any]) -> Iterator[AttemptReport]:
             number=_whole(identifier.rpartition("_")[2]),
             am_container_id=_text(attempt.get("containerId")),
             am_host=_without_port(node_id) or None,
-            am_http_address=_text(attempt.get("nodeHttpAddress")) or None,
             started_ms=_whole(attempt.get("startTime")),
             finished_ms=_whole(attempt.get("finishedTime")),
             state=_text(attempt.get("appAttemptState")) or None,

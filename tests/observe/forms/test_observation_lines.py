@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from tests.feed.strategies import observations
 from yarnspec.core.messages.events import Event, StageFinished, StageStarted, TaskFinished
-from yarnspec.core.messages.observations import Observations, RowKind, State
-from yarnspec.feed.columns import Rows
+from yarnspec.core.messages.observations import Observations, ObservationsBuilder, RowKind, State
+from yarnspec.observe.forms.observation_lines import lines
 from yarnspec.observe.forms.records import decode_lines, encode, record_of
-from yarnspec.observe.forms.taskrows import lines
 from yarnspec.observe.log.eventlog import EventLog
 from yarnspec.observe.status.status_fold import StatusFold
 
@@ -72,7 +71,7 @@ def test_the_same_lines_and_the_same_status(batches: list[Observations]) -> None
 
 
 def test_a_job_in_one_piece() -> None:
-    rows = Rows()
+    rows = ObservationsBuilder()
     rows.add(kind=RowKind.STAGE_STARTED, stage=3, stage_attempt=0, tasks=2, text="collect")
     rows.add(kind=RowKind.TASK_STARTED, stage=3, stage_attempt=0, index=0)
     for index, state in (
@@ -91,7 +90,7 @@ def test_a_job_in_one_piece() -> None:
 
 
 def test_the_log_numbers_rows_and_events_without_gaps() -> None:
-    rows = Rows()
+    rows = ObservationsBuilder()
     rows.add(kind=RowKind.TASK_STARTED, stage=0, index=0)
     rows.add(kind=RowKind.TASK_ENDED, stage=0, index=0, state=State.SUCCESS)
     rows.add(kind=RowKind.STAGE_ENDED, stage=0, state=State.SUCCESS)
@@ -109,7 +108,7 @@ def test_the_log_numbers_rows_and_events_without_gaps() -> None:
 
 
 def test_stages_of_a_second_spark_context_begin_with_the_same_numbers() -> None:
-    rows = Rows()
+    rows = ObservationsBuilder()
     for name in ("first", "second"):
         rows.add(kind=RowKind.STAGE_STARTED, stage=0, stage_attempt=0, tasks=1, text=name)
         rows.add(kind=RowKind.TASK_ENDED, stage=0, stage_attempt=0, index=0, state=State.SUCCESS)
