@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ import click
 import msgspec
 
 from yarnspec.cli.groups import SuggestingGroup, did_you_mean
+from yarnspec.cli.names import is_application_id
 from yarnspec.cli.printing import (
     Form,
     as_yaml,
@@ -32,7 +32,6 @@ from yarnspec.journal.verify import EpochReport
 from yarnspec.observe.forms.told import visible
 from yarnspec.options import Options
 
-_APPLICATION = re.compile(r"application_\d+_\d+")
 _NAMES = [kind.__name__ for kind in TYPES.values()]
 _TYPE_WIDTH = 21
 _DAMAGED = (
@@ -112,7 +111,7 @@ def verify(*, place: str, form: Form, settings: Options) -> int:
 
 @contextlib.contextmanager
 def _opened(place: str, settings: Options) -> Iterator[JournalDirectory]:
-    if _APPLICATION.fullmatch(place):
+    if is_application_id(place):
         with Application.from_id(place, settings=settings) as application:
             yield journal_of(application)
     else:

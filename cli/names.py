@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import click
@@ -49,5 +50,13 @@ def _hosts(cluster: Cluster) -> list[CompletionItem]:
     return [CompletionItem(one.host, help=one.state.lower()) for one in cluster.rm.hosts()]
 
 
+def is_application_id(text: str) -> bool:
+    """Tell an application's id from a path and from ``last``."""
+    return re.fullmatch(r"application_[0-9]+_[0-9]+", text) is not None
+
+
 APPLICATION = _FromTheCluster("application", _applications)
 HOST = _FromTheCluster("host", _hosts)
+
+application_argument = click.argument("application", metavar="APP", type=APPLICATION)
+host_argument = click.argument("host", metavar="HOST", type=HOST)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from rich.console import Console
 
+from yarnspec.cli.names import is_application_id
 from yarnspec.cli.printing import plain, print_document, settings_in_effect, stdout_console
 from yarnspec.gateway.application.handle import Application
 from yarnspec.gateway.flags.arguments import SubmitCommand
@@ -19,7 +19,6 @@ from yarnspec.gateway.submit.placement_plan import (
     plan_of_request,
 )
 
-_APPLICATION = re.compile(r"application_[0-9]+_[0-9]+")
 _MARKS = {"RUNNING": "●", "ALLOCATED": "◐", "planned": "○", "asked": "○"}
 _MOST_MARKS = 8
 _ANYWHERE = "any host"
@@ -35,7 +34,7 @@ Examples:
 
 def run(request: SubmitRequest) -> int:
     """Print the plan of a submit, or the picture of an application."""
-    if _APPLICATION.fullmatch(request.program):
+    if is_application_id(request.program):
         settings = settings_in_effect(Path(request.config_file) if request.config_file else None, request.settings)
         with Application.from_id(request.program, settings=settings) as found:
             plan = plan_of_application(found)

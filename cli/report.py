@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import time
 import webbrowser
 from pathlib import Path
 
 import click
 
+from yarnspec.cli.names import is_application_id
 from yarnspec.cli.printing import settings_options
 from yarnspec.errors import UsageError
 from yarnspec.gateway.application.handle import Application
@@ -16,8 +16,6 @@ from yarnspec.gateway.cluster.applications import LAST
 from yarnspec.gateway.report.application_report import application_report
 from yarnspec.gateway.report.log_report import log_report
 from yarnspec.options import Options
-
-_APPLICATION = re.compile(r"application_\d+_\d+")
 
 EXAMPLES = """
 \b
@@ -48,7 +46,7 @@ def command(*, what: str, file: str | None, show: bool, settings: Options) -> No
     log = Path(what)
     if what != LAST and log.exists():
         name, text = log.name, log_report(log, settings.detector, int(time.time() * 1000))
-    elif what != LAST and not _APPLICATION.fullmatch(what):
+    elif what != LAST and not is_application_id(what):
         message = f"{what!r} is neither an application id nor a file: write an id, `last`, or the path of a log"
         raise UsageError(message)
     else:
