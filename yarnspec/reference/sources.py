@@ -6,6 +6,7 @@ import ast
 import inspect
 import itertools
 import textwrap
+from collections.abc import Callable
 
 
 def field_texts(kind: type) -> dict[str, str]:
@@ -17,8 +18,8 @@ def field_texts(kind: type) -> dict[str, str]:
     return found
 
 
-def sentence_of(kind: type) -> str:
-    """The docstring of a class as one line."""
+def sentence_of(kind: Callable[..., object]) -> str:
+    """The docstring of a class or function as one line."""
     return " ".join((inspect.getdoc(kind) or "").split())
 
 
