@@ -20,7 +20,7 @@ Example:
 @application_argument
 @click.option("--min", "least", type=click.IntRange(min=1), required=True, help="The least that is worth a change.")
 @click.option("--max", "most", type=click.IntRange(min=1), required=True, help="How many executors are asked for.")
-@click.option("--force", is_flag=True, help="Although the cluster has no room for so many: more hosts will come.")
+@click.option("--force", is_flag=True, help="Accept bounds that the present hosts cannot hold.")
 @output_option
 @settings_options
 def command(*, application: str, least: int, most: int, force: bool, form: Form, settings: Options) -> None:

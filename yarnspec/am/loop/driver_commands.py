@@ -83,7 +83,7 @@ class DriverCommandQueue:
     def driver_lost(self) -> int:
         """The driver has died: drop its commands, which are of no use to the next driver. Returns how many they were.
 
-        Without what it is being told just now. From any thread.
+        The command that is being sent now is not counted. From any thread.
         """
         with self._changed:
             self._bridge = self._blocks_told = self._ready_untold = None

@@ -23,7 +23,7 @@ import scala.jdk.javaapi.CollectionConverters;
  * @param other the class of an accumulator that cannot be counted again in another driver; empty when there is none
  */
 record MapResult(long dataSize, long recordsWritten, List<byte[]> accumulated, List<Observed> observed, String other) {
-    /** Of one map: those of a large job are all in the journal, and in the heap of the driver that goes on. */
+    /** Most bytes that one map may count. The journal and the next driver's heap hold them for every map. */
     static final int COUNTED_BYTES_MAX = 1 << 16;
 
     /** Of a map of a shuffle with this signature. */
