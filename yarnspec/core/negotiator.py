@@ -1,7 +1,7 @@
 """The one door of the core: ``handle(event, now_ms) -> commands``.
 
-An event first goes to the part that it concerns, which answers with commands of its own. Then the state is compared
-with the wanted state, and the difference becomes commands, always in this order: places where Spark starts no task,
+An event first goes to the part that it concerns, which answers with commands of its own. Then the difference between
+the state and the wanted state becomes commands. Their order is always the same: places where Spark starts no task,
 containers withdrawn, the new placement, containers asked for, timers. No command follows the one that ends the attempt.
 """
 

@@ -40,8 +40,8 @@ _COPY_BYTES_MAX = 1024**3
 class CopiedEvents:
     """A growing file in the history, with a copy beside it on the local disk, for the page.
 
-    What is on the cluster's file system can be read when its writer has closed it, and the page is looked at before.
-    The copy is no reason for anything to fail, and ends where the local disk would fill up.
+    A file on the cluster's file system can be read only when its writer has closed it, and the page needs the events
+    before. The copy never makes anything fail, and ends before the local disk is full.
     """
 
     def __init__(self, writer: LineWriter, copy: Path) -> None:

@@ -1,7 +1,7 @@
 """Where YARN's link leads: through Skein's own web server to the page, and one further to Spark's.
 
-Skein's server lets in whom YARN's proxy lets in, and heeds the application's ACLs. What it serves for us listens on
-this host's loopback only.
+Skein's server lets in the users whom YARN's proxy lets in, and heeds the application's ACLs. The servers behind it
+listen on this host's loopback only.
 """
 
 from __future__ import annotations

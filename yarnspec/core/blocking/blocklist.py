@@ -1,9 +1,9 @@
 """The blocklist: which hosts are kept out of placement, why, and until when.
 
-A block never touches what already runs: running executors and their tasks go on, new ones go elsewhere. (MARK_BLOCKED
-in the speculative execution proposal, FLINK-10644.) A newer block of the same target and level extends the one that is
-there if it lasts longer. A shorter one does not shorten it. A block that a person asked for is no guess: it lasts as
-long as they asked, whatever the detectors say meanwhile. ``blocks.py`` says what levels there are.
+A block leaves running executors and their tasks alone; new ones go elsewhere (MARK_BLOCKED in the speculative execution
+proposal, FLINK-10644). A newer block of the same target and level extends the one that is there if it lasts longer. A
+shorter one does not shorten it. A block that a person asked for is no guess: it lasts as long as they asked, whatever
+the detectors say meanwhile. ``blocks.py`` says what levels there are.
 
 Automatic blocks are guesses: they always expire. An automatic block is made only while all blocks together stay within
 the share of running hosts that may be blocked. A user may go over the share by force, but nobody can block every host.

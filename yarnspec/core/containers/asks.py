@@ -35,7 +35,7 @@ class Ask:
 
 
 class Asks:
-    """All asks by id, in the order in which they were made. What is new has to get a place first."""
+    """All asks by id, in the order in which they were made. A new ask first has to get a place."""
 
     def __init__(self) -> None:
         self._by_id: dict[str, Ask] = {}

@@ -1,7 +1,7 @@
-"""Who is to blame for a container's end, from its exit code, its host's state and YARN's diagnostics.
+"""Finds out whose fault a container's end was, from its exit code, its host's state and YARN's diagnostics.
 
-Spark counts a task failure against the application for every executor that ends by the application's fault, and
-gives up after a few; an executor that the cluster took away must cost nothing.
+For every executor that ends by the application's fault Spark counts a task failure, and after a few it gives up. An
+executor that the cluster took away must cost nothing.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Decides which hosts are blocked for slowness, and how widely: as far as the evidence reaches.
 
-The speculative execution proposal (FLINK-10644) blocks the node of every slow task for a minute. That alone loses hosts
-to skewed data and to bad luck, which users of similar systems complain about ("do not lose a host on one guess"). So
-the level of a block follows what the tasks prove:
+The speculative execution proposal (FLINK-10644) blocks the node of every slow task for a minute. That rule alone loses
+hosts to skewed data and bad luck. Users of similar systems complain: "do not lose a host on one guess". So the level of
+a block follows what the tasks prove:
 
 * Slow tasks by themselves, one or several, prove nothing against a host. Each is copied, and only that task is kept off
   the host for that time.
-* A host may be proven slow by all its tasks, of any stages (``HostSpeeds``). It is then kept off for the application,
+* A host may be proven slow by all its tasks, of any stages (``HostSpeeds``). The application then stays off the host
   for a minute.
 
 In each case running executors and tasks stay on the host (MARK_BLOCKED). No host is blocked while the remaining work

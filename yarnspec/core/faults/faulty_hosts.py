@@ -22,7 +22,7 @@ A block reaches as far as the evidence, as in Spark's ``excludeOnFailure``:
   that ended well there, and more than chance explains within the stage. Then the stage is kept off, because something
   that it needs may be missing (a library, a mount, memory of its own);
 * no more tasks can be kept off one by one, and many of them wait to be tried elsewhere: their stage is held back. A
-  host where everything fails at once gets through dozens of tasks while the others are busy, and a task that it gets
+  host where everything fails at once gets through dozens of tasks while the others are busy. A task that fails there
   four times ends the job. This is no proof: it ends when three of these tasks have failed elsewhere as well;
 * as many tasks as ``faulty_tasks`` failed there and succeeded elsewhere, and more than chance explains, given all tasks
   that ended well there and elsewhere: the application is kept off.

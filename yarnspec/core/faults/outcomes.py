@@ -1,8 +1,9 @@
 """How tasks ended on each host of late, and how likely chance alone puts so many failures on one host.
 
-Failures that have nothing to do with hosts (a service that does not answer now and then) fall on hosts as tasks do: a
-host with a quarter of the tasks gets a quarter of them. The more failures a host has beyond its share, the less likely
-chance explains them (Fisher's exact test). With few hosts each of them is tested, and the unluckiest one counts.
+Some failures have nothing to do with hosts, as when a service does not answer now and then. These fall on hosts as
+tasks do: a host with a quarter of the tasks gets a quarter of them. The more failures a host has beyond its share, the
+less likely chance explains them (Fisher's exact test). With few hosts each of them is tested, and the unluckiest one
+counts.
 """
 
 from __future__ import annotations

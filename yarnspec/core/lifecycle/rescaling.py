@@ -1,9 +1,9 @@
-"""When the number of executors of a running job changes, and the timeline of its changes.
+"""Decides when the number of executors of a running job changes, and keeps the timeline of its changes.
 
-Somebody asks for other bounds (`yarnspec scale`): the transition manager says when they take effect. *Sufficient* means
-that the hosts which are not blocked have room for the least, and that another number would be asked for; *desired*
-means room for the most. The end of a stage is the good moment. Executors beyond the most take no new task then, and go
-when they are idle and hold nothing that may still be read.
+Somebody asks for other bounds (`yarnspec scale`): the transition manager says when they take effect. *Sufficient*: the
+hosts that are not blocked have room for the least, and another number would be asked for. *Desired*: they have room for
+the most. The end of a stage is the good moment. Executors beyond the most take no new task then, and go when they are
+idle and hold nothing that may still be read.
 
 Nothing else waits for this: executors that register get tasks at once, replacements and what dynamic allocation wants
 are asked for at once. Executors that come later than the start are a rescale of their own in the timeline, one for each

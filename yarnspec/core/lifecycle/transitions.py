@@ -1,4 +1,4 @@
-"""When to go over to other resources: one state machine for the wait at the start and for changes while a job runs.
+"""Decides when to go over to other resources: one state machine for the start and for changes while a job runs.
 
  Cooldown ──over, nothing changed──▶ Idling ──change, sufficient──▶ Stabilizing ──over──▶ Stabilized ──trigger or──▶ Transitioning
      │                                 ▲                              │      │                 │       max-delay,          ▲
@@ -18,7 +18,7 @@ from typing import Protocol
 
 
 class Resources(Protocol):
-    """What the manager asks of the world whenever it has to decide; it keeps no answer."""
+    """The questions that the manager asks whenever it has to decide. It keeps no answer."""
 
     def sufficient(self) -> bool:
         """Whether there is the least that the job needs. While it runs: and a transition would change something."""
@@ -142,7 +142,7 @@ class Stabilized:
 
 @dataclass(frozen=True, slots=True)
 class Transitioning:
-    """It is decided. Nothing leads out of here but a new beginning."""
+    """The transition is decided. Nothing leads out of here but a new beginning."""
 
     @property
     def due_ms(self) -> None:
@@ -168,8 +168,8 @@ Phase = Cooldown | Idling | Stabilizing | Stabilized | Transitioning
 class StateTransitionManager:
     """The machine from its beginning to one transition; ``begin`` starts it anew.
 
-    Whoever has it tells it of changes, triggers and time, and looks after each whether it is in ``Transitioning``.
-    Which timer rings does not matter: a time that nothing is due at changes nothing.
+    Its owner tells it of changes, triggers and time, and looks after each whether the phase is ``Transitioning``. Which
+    timer rings does not matter: a time that nothing is due at changes nothing.
     """
 
     def __init__(self, timing: Timing, resources: Resources, now_ms: int) -> None:

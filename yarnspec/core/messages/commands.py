@@ -236,7 +236,7 @@ class TaskBlock(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UpdateTaskBlocks(Command, frozen=True):
-    """The whole list of places where Spark must start no task. It replaces the list before it.
+    """The whole list of places where Spark must start no task. Each list replaces the one before.
 
     ``hosts`` and ``executors`` take no task at all. ``stages`` has the places that take no task of one stage, or not
     one task.

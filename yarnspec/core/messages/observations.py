@@ -111,7 +111,7 @@ _NAMES = frozenset(COLUMNS)
 class ObservationsBuilder:
     """Makes a batch row by row, where rows are few: out of a Spark event log, in the simulator, in a test.
 
-    What is not said of a row is not known (``NONE``). Hosts, executors and text are given as strings.
+    A column that a row leaves out is not known (``NONE``). Hosts, executors and text are given as strings.
     """
 
     def __init__(self) -> None:

@@ -1,14 +1,14 @@
-"""Which saved shuffle a shuffle of this driver may take over, and why not (the batch job recovery proposal, FLIP-383).
+"""Decides which saved shuffle a shuffle of this driver may take over (the batch job recovery proposal, FLIP-383).
 
-A saved shuffle is one that an earlier epoch recorded. It is taken over when it is the same computation: the same
-signature, and the same number of maps and reduces. Three things speak against it, and in doubt they win:
+A saved shuffle is one that an earlier epoch recorded. A shuffle takes it over if both are the same computation: the
+same signature, and the same number of maps and reduces. Three things speak against it, and in doubt they win:
 
 * *The shuffle is uncertain*: INDETERMINATE, or computed from something that is. Then a map that ran again would not fit
   those that did not. Such a shuffle comes back whole or not at all.
 * *Its input may be something else today.* Another run of the maps of a shuffle below it may give other rows. UNORDERED
   counts as well, unless the user says otherwise: which of two equal rows comes first is chance, and nobody knows what
-  the program's functions return. Then the shuffle above is used only under two conditions: exactly that input is back
-  as a whole, and none of the input's maps ran after one of the maps above. A shuffle that is sorted by bounds may have
+  the program's functions return. Then the shuffle above is used only under two conditions. Exactly that input is back
+  as a whole. None of the input's maps ran after one of the maps above. A shuffle that is sorted by bounds may have
   other bounds today unless it is the same one, and so may all above it.
 * *The shuffle is not reusable*, or something that it was computed from is not. Nobody knows a part of what that
   computation does (the updates of accumulators, for example), and that part would be missing.

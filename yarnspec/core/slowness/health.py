@@ -2,9 +2,9 @@
 
 The cause of the slowness may be over during the block, and the tasks that were late by it end first. So tasks are taken
 in the order of their ends, whenever they were launched. Their best run up to the last one counts (the cumulative sum of
-``likelihood``, for the opposite question). A task that was launched before the block counts as well. If it takes no
-longer than others although it ran while the host was slow, it did not feel the slowness, or only for a moment, because
-it was all but done when the slowness began.
+``likelihood``, for the opposite question). A task that was launched before the block counts as well. Such a task may
+take no longer than others although it ran while the host was slow. Then it hardly felt the slowness, because it was all
+but done when the slowness began.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ _STAGES_AT_LEAST, _ROWS_AT_ONCE, _ROWS_BESIDE = 2, 8_000, 256
 class HostVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """The evidence about a host's speed. ``factor``: how many times as long its tasks take as those of other hosts.
 
-    ``latest_ms``: when the newest of the late tasks ended, or was seen running late; a host that was slow an hour ago
+    ``latest_ms``: when the newest of the late tasks ended, or was seen running late. A host that was slow an hour ago
     and has had no task since is no news.
     """
 

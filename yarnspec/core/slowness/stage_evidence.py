@@ -1,10 +1,10 @@
 """The evidence of one stage about each host: the time of each task, so far or in all, against its expected time.
 
-An attempt is an observation of its host if it ended well, is late already, was late when another one won, or has
-counters that tell its speed. ``likelihood`` weighs the observations for and against a slow host. Tasks of cold
-executors are compared with each other. A copy's time is no observation: its task was late elsewhere, and may well have
-more to do than others. An original that its copy has beaten is compared with the copy. If the copy has run for long as
-well and has not won, the original says nothing about its host.
+An attempt is an observation of its host if it ended well, is late already, or was late when another one won. So is an
+attempt with counters that tell its speed. ``likelihood`` weighs the observations for and against a slow host. Tasks of
+cold executors are compared with each other. A copy's time is no observation: its task was late elsewhere, and may well
+have more to do than others. An original that its copy has beaten is compared with the copy. If the copy has run for
+long as well and has not won, the original says nothing about its host.
 """
 
 from __future__ import annotations
