@@ -84,7 +84,7 @@ def _again(block: BlockHost, wish: BlockRequested | None, now_ms: int) -> BlockR
         reason=wish.reason if wish is not None else block.reason,
         by=block.by,
         duration_ms=None if block.until_ms is None else block.until_ms - now_ms,
-        # It was granted before, by force or not.
+        # The block was granted before, by force or not.
         force=True,
         automatic=wish is not None and wish.automatic,
         earlier=True,

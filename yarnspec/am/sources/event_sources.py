@@ -181,7 +181,7 @@ class DriverEvents:
             return
         for one in told:
             self._seen = one["seq"]
-            # What the driver had observed before this comes first.
+            # The driver's earlier observations come first.
             self._feed.wait_for(one.get("feed_rows", 0))
             event = self._event(one)
             if event is not None:

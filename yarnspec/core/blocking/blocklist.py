@@ -26,7 +26,7 @@ from yarnspec.core.messages.timers import Timers
 __all__ = ["SUBMIT", "TIMER_FAMILY", "Block", "Blocklist"]
 
 SUBMIT = "yarnspec submit"
-"""Who excludes hosts at submit; with a blank in it, as no user's name has."""
+"""The author of exclusions at submit. The blank tells it from a user's name."""
 _EVERY_STAGE = (-1, -1)
 
 
@@ -257,7 +257,7 @@ class Blocklist:
             covering = list(self._covering(block.key))
             if not running or next(_left(running, covering), None):
                 continue
-            # What is kept off for another reason as well is not gained by lifting a guess.
+            # Lifting a guess does not gain an executor that is kept off for another reason as well.
             proven = [key for key in covering if not _is_guess(self._blocks[key])]
             gained = {name for one in _left(running, proven) for name in one if name}
             if gained & {block.key.host, block.key.executor_id}:
@@ -326,7 +326,7 @@ class Blocklist:
 
     def _host_objection(self, wish: BlockRequested, key: Key) -> str:
         if wish.by == SUBMIT or wish.earlier:
-            # It was measured against the share and the hosts of then, and the host may be down now and come back.
+            # The submit or the earlier attempt has checked it. The host may be down now and come back.
             return self._nothing_left(key) if self._hosts.running else ""
         if not self._hosts.reported:
             return "the cluster's hosts are not known yet; try again in a moment"

@@ -21,7 +21,7 @@ _CLUSTER_TOOK_IT = {
     -107: "the container ended with the application",
     -108: "the host's container scheduler ended the container",
 }
-# Of these, the ends that come again at once when the next container starts on the same host.
+# The ends among these that come again at once when the next container starts on the same host.
 _COMES_AGAIN = frozenset({-101})
 _MEMORY = {-103: "virtual", -104: "physical"}
 _RELEASED = -100

@@ -131,7 +131,7 @@ class SlowHostPolicy:
             key = Key("application", slow.host)
             if slow.host in self._blocklist or slow.latest_ms <= self._came_back_ms.get(slow.host, -1):
                 continue
-            # What is wished for at the same time may be blocked by then: its slots carry nothing for this one.
+            # Hosts of other wishes may be blocked by then. Their slots do not count for this one.
             slots = self._slots_elsewhere(slow.host, {wish.host for wish in wishes})
             comparison = compare(tasks_left, *slots, slow.factor)
             if comparison.sooner_without:

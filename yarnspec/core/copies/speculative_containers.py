@@ -42,9 +42,9 @@ from yarnspec.core.tasks.task_table import TaskTable
 _MOST_PER_EPOCH = IDS_PER_EPOCH // 100
 """Executor ids are limited, and the ordinary executors need them more."""
 _LOOKED_AT = 100
-"""So many waiting copies are looked at in one pass, the oldest: their containers serve the later ones, too."""
+"""How many waiting copies one pass looks at, the oldest first. Their containers serve the later ones, too."""
 _ASK_AGAIN_MS = 60_000
-"""So long after an executor was found to hold data the driver is asked again."""
+"""How long after an executor was found to hold data the driver is asked again."""
 OUTPUTS_KEPT_MS = 5 * 60_000
 """Map outputs keep an executor so long after the last job: as long as Spark lets one query broadcast between jobs."""
 

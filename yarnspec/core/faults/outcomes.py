@@ -25,7 +25,7 @@ class Outcomes:
         self._slices: deque[tuple[int, Counter[str]]] = deque()
 
     def add(self, counts: Mapping[str, int], now_ms: int) -> None:
-        """So many tasks have just ended well on each of these hosts."""
+        """Count tasks that have just ended well on each of these hosts."""
         if not counts:
             return
         at = now_ms // self._slice_ms

@@ -115,7 +115,7 @@ class Rescaling:
         return []
 
     def look(self, event: ev.Event, now_ms: int) -> list[Command]:
-        """What follows from an event."""
+        """Let an event change the wait for resources. Returns the commands that follow."""
         if self._manager is None:
             return []
         if self._pending is not None:
@@ -150,7 +150,7 @@ class Rescaling:
     # what is told
 
     def waits_for(self) -> tuple[str, int | None]:
-        """What a change waits for, and until when at the latest; an empty text when none is asked for."""
+        """Words for the wait of a change, with its latest end; empty when no change is asked for."""
         if self._manager is None or self._pending is None:
             return "", None
         least, most = self._pending

@@ -57,7 +57,7 @@ class Cooldown:
         return self
 
     def on_time(self, _now_ms: int, _resources: Resources, timing: Timing) -> Phase:
-        """It is over. A change that was seen meanwhile counts from now on, not from when it was seen."""
+        """The cooldown is over. A change that was seen meanwhile counts from now on, not from when it was seen."""
         return Stabilizing.begin(self.end_ms, timing) if self.changed else Idling()
 
 
@@ -105,7 +105,7 @@ class Stabilizing:
         return self.end_ms if self.look_ms is None else min(self.end_ms, self.look_ms)
 
     def on_change(self, now_ms: int, _resources: Resources, timing: Timing) -> Phase:
-        """A further change does not prolong it; after max-delay it is looked at."""
+        """A further change does not prolong the stabilization; after max-delay it is looked at."""
         return replace(self, look_ms=_after(now_ms, timing.max_delay_ms)) if self.look_ms is None else self
 
     def on_trigger(self, resources: Resources) -> Phase:
@@ -128,7 +128,7 @@ class Stabilized:
     due_ms: int | None
 
     def on_change(self, _now_ms: int, _resources: Resources, _timing: Timing) -> Phase:
-        """What has come meanwhile is used as well."""
+        """Nothing to do: the transition uses all resources that are there then."""
         return self
 
     def on_trigger(self, resources: Resources) -> Phase:

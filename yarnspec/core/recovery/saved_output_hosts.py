@@ -163,7 +163,7 @@ class SavedOutputHosts:
         return ended.outputs if ended is not None else 0
 
     def _useless(self, host: str) -> str:
-        # What runs there already goes on, and may be about to report.
+        # Executors that run there go on, and may be about to report.
         if host in self._blocklist and host not in self._containers.occupied:
             return "the host is blocked"
         if self._hosts.reported and host not in self._hosts.running:

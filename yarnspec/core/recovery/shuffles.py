@@ -83,7 +83,7 @@ class Shuffles:
             if one.not_reusable:
                 self._refused[one.signature] = one.not_reusable
             elif one.outputs:
-                # It ran again since, and nothing was found against it.
+                # The shuffle ran again since, and nothing was found against it.
                 self._refused.pop(one.signature, None)
                 self._offered[one.shuffle] = one
                 self._by_signature.setdefault(one.signature, []).append(one.shuffle)
@@ -110,7 +110,7 @@ class Shuffles:
             uncertain=self.uncertain(declared),
             varies=self._varies(declared),
             bounded=self._has_bounds(declared),
-            # What was refused before would have to be done again in full, and what is above would not let it.
+            # A refused shuffle would have to run again in full, which the shuffles above do not allow.
             reusable=declared.reusable and declared.signature not in self._refused and not self._unreusable(declared),
             reused=saved is not None,
             newest=0 if saved is None else saved.newest,
@@ -187,7 +187,7 @@ class Shuffles:
     def uncertain(self, declared: ShuffleDeclared) -> bool:
         """Whether running one of its maps again may give something else than the first time."""
         parents = [self._known.get(parent) for parent in declared.parents]
-        # Of a parent that nobody has declared nothing is known.
+        # Nothing is known of a parent that nobody has declared.
         return declared.determinism == "indeterminate" or any(one is None or one.uncertain for one in parents)
 
     def _varies(self, declared: ShuffleDeclared) -> bool:

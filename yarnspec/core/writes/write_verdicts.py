@@ -105,7 +105,7 @@ class Writes:
 
     @property
     def unfinished(self) -> tuple[SavedWrite, ...]:
-        """Those that were not committed, as far as the journal knows."""
+        """Writes that were not committed, as far as the journal knows."""
         return tuple(one for one in self._open.values() if one.state != "committed")
 
     def next_ordinal(self) -> int:
@@ -167,7 +167,7 @@ class Writes:
         return self._again(declared, touched, declared.why_not or "it is none of those that were committed")
 
     def _declare_unknown(self, declared: WriteDeclared) -> WriteVerdict:
-        # What was read may have been the outcome of this very write.
+        # The program may have read the outcome of this very write.
         if _refused(declared):
             return WriteVerdict(
                 "run", f"something is there that an earlier driver epoch may have written: {self._unknown}"
