@@ -33,9 +33,9 @@ class Earlier(msgspec.Struct, frozen=True, kw_only=True):
 def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> Earlier:
     """Fold the records of all earlier attempts, first to last; an error stands where some cannot be read.
 
-    What was blocked before those is no wish: it may have been lifted in them, and the journal may know it. If a host is
-    still slow, the tasks of this attempt show it again. Stages and tasks are other ones now. The cluster's list is read
-    anew.
+    A block from before unreadable records is no wish: they may hold its end, and the journal may know the block. If a
+    host is still slow, the tasks of this attempt show it again. Stages and tasks are other ones now. The cluster's list
+    is read anew.
     """
     asked: dict[str, BlockRequested] = {}
     blocks: dict[str, BlockHost] = {}

@@ -104,11 +104,11 @@ class ApplicationHistory:
         return f"{staging_directory(self._files.home, self._place.application_id)}/{ENDPOINT_FILE}"
 
     def ended_before(self, first_epoch: Callable[[int], int]) -> Result | None:
-        """How an attempt before this one has ended the application; None when it has not.
+        """The result with which an earlier attempt ended the application; None if none did.
 
-        What an attempt says that another has followed does not count: that one has run the program again, as it had
-        to. One that ended before it began an epoch has not. Said once more in this attempt's name, for the next.
-        Raises what the file system does: to go on without an answer may be to run a program again that has ended.
+        A result does not count if a later attempt has begun an epoch, because that attempt has run the program again,
+        as it had to. The result is written once more in this attempt's name, for the next. Errors of the file system
+        are raised: without an answer, a program that has ended might run again.
 
         Args:
             first_epoch: the number of an attempt's first epoch.

@@ -167,7 +167,7 @@ class Blocklist:
     def release(self, wish: UnblockRequested) -> list[Command]:
         """Unblock a host, and what was found faulty on it, or an executor because somebody asks for it.
 
-        What the cluster's list blocks stays blocked, and the reason says so.
+        A host on the cluster's list stays blocked, and the reason says so.
         """
         key = key_of(wish)
         why = malformed(wish)

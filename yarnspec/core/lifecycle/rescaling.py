@@ -36,7 +36,7 @@ _OFF_MS = -1
 
 
 class Room:
-    """For how many executors the cluster has room, whoever uses it now; None: nobody knows."""
+    """The number of executors for which the cluster has room, in use or free; None if nobody knows."""
 
     def __init__(self, settings: Settings, hosts: Hosts, blocklist: Blocklist) -> None:
         self._memory_mb = max(1, settings.executor_memory_mb)

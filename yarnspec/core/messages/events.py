@@ -33,8 +33,9 @@ def type_name(kind: type[msgspec.Struct]) -> str:
 class HostReport(msgspec.Struct, frozen=True, kw_only=True):
     """One NodeManager as the ResourceManager reports it; ``host`` is the node id without its port.
 
-    ``free_memory_mb`` is what no container of any application uses; None: it is not told. In the event log it stands as
-    it was when the host changed otherwise. ``suits``: the user's constraint can hold there, by the host's attributes.
+    ``free_memory_mb``: memory that no container of any application uses; null if it is not told. The event log has it
+    as it was when the host changed otherwise. ``suits``: the user's constraint can hold there, by the host's
+    attributes.
     """
 
     host: str

@@ -149,7 +149,7 @@ class Shuffles:
     def supersede(self, declared: ShuffleDeclared) -> tuple[int, ...]:
         """The saved runs of a shuffle that runs anew, where that may give other rows; they are of no use from now on.
 
-        What is written of the new run must never be taken for something that was made of an older one.
+        Files written from the new run must never be taken for files made from an older one.
         """
         if not self._known[declared.shuffle].varies:
             return ()

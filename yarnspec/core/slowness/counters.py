@@ -81,8 +81,9 @@ def rates(
 ) -> Rates | None:
     """The rates of a stage's running attempts; None when its counters say nothing.
 
-    ``cold_ms``: for rows, what of their time is not the tasks' own. Of many attempts all that are ``suspicious`` times
-    slower than is typical are there (the slowest, if they are more than ``sample``), and a sample of the others.
+    ``cold_ms``: the part of each row's time that is not the task's own. If there are many attempts, those are rated
+    that are ``suspicious`` times slower than is typical, at most ``sample``, the slowest first. A sample of the others
+    is rated as well.
     """
     rows = stage.rows
     candidates = np.flatnonzero(stage.is_running() & (rows["counted_bytes"] >= _LEAST_BYTES))

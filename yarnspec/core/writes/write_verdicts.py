@@ -122,10 +122,10 @@ class Writes:
         return done
 
     def undone(self, ordinal: int, *, restored: bool = False) -> SavedWrite | None:
-        """Nothing of an uncommitted one is left at its path; None when it is not as if it had never been there.
+        """Forget an uncommitted write of which nothing is left at its path; None if its traces still count.
 
-        ``restored``: what it had overwritten is there again, so that its commit did not come to its end. Where it had
-        taken the place of others it is what these did that is there again, and it stands for them.
+        ``restored``: the files that it had overwritten are there again, so its commit did not come to its end. If it
+        had taken the place of other writes, their files are there again, and it stands for them.
         """
         found = self._open.get(ordinal)
         if found is None or found.state == "committed":
@@ -226,7 +226,7 @@ class Writes:
     def _amended(self, declared: WriteDeclared) -> tuple[SavedWrite, ...]:
         """The open writes there, when all of them overwrote parts of just this path, as this one does.
 
-        None when a later one had found nothing there: the first would come to lie among its parts.
+        No write is amended if a later one had found nothing there: the first would come to lie among its parts.
         """
         touched = self._touching([declared.path])
         alike = all((one.mode, one.path) == ("amend", declared.path) for one in touched)
