@@ -92,7 +92,7 @@ final class TokenDoor {
             try {
                 socket.close();
             } catch (IOException e) {
-                // It is of no use any more, whether it closed well or not.
+                // The socket is of no use any more, whether it closed well or not.
             }
         }
     }

@@ -13,7 +13,7 @@ public final class WriteTurns {
     private final Map<String, Integer> done = new ConcurrentHashMap<>();
 
     /**
-     * What a shuffle is made for.
+     * The write that a shuffle is made for.
      *
      * @param doneBefore how many writes to the path were done before, or left out as they are there
      */
