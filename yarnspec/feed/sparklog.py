@@ -200,7 +200,7 @@ _KINDS = tuple(
 
 
 class LoggedRun(msgspec.Struct, frozen=True, kw_only=True):
-    """What a log tells: everything of stages and tasks, in its order, as one batch, and whose application it was.
+    """The contents of a log: everything of stages and tasks, in its order, as one batch, and whose application it was.
 
     ``started_ms`` and ``ended_ms`` are ``NONE`` where the log does not say.
     """

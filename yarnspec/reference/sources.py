@@ -1,4 +1,4 @@
-"""What a class says in its source: the text below each field."""
+"""The texts of a class in its source, below each field."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def bridge_file(epoch: int) -> str:
 
 
 class ProgramEnd(msgspec.Struct, frozen=True):
-    """What the hook in the program notes when Python ends: the code that the program named, or the error."""
+    """The hook's note when the program's Python ends: the code that the program named, or the error."""
 
     exit_code: int | None = None
     failure: ProgramError | None = None

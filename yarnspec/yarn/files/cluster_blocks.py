@@ -44,7 +44,7 @@ _SWEEP_AFTER_MS = 600_000
 
 
 class _Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file holds."""
+    """The contents of a file."""
 
     schema: int
     host: str
