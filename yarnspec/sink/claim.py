@@ -1,8 +1,8 @@
 """Lets one writer at a time write to a path, by a small file beside the output that says who and since when.
 
-The file appears by one rename that fails where it is there already. A claim whose owner is gone for certain is taken
-over: that of an earlier epoch of the same application, or of a ``save`` of this very process that ended by an error.
-Everybody else's is respected, unless the user says that it is dead (``take_over``).
+The file appears by one rename that fails where it is there already. A claim is taken over if its owner is gone for
+certain: an earlier epoch of the same application, or a ``save`` of this very process that ended by an error. Everybody
+else's is respected, unless the user says that it is dead (``take_over``).
 """
 
 from __future__ import annotations
