@@ -13,6 +13,7 @@ from rich.table import Table
 
 from yarnspec import options
 from yarnspec.cli.groups import SuggestingGroup
+from yarnspec.cli.printing import Form, output_option, sources_options
 
 
 @click.group(cls=SuggestingGroup)
@@ -22,24 +23,17 @@ def command() -> None:
 
 @command.command()
 @click.option("--origin", is_flag=True, help="Also show where each value comes from.")
-@click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", help="Output form.")
-@click.option("--set", "settings", multiple=True, metavar="GROUP.NAME=VALUE", help="Set an option; may be repeated.")
-@click.option(
-    "--config",
-    "config_file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="YAML file with options.",
-)
-def show(*, origin: bool, output: str, settings: tuple[str, ...], config_file: Path | None) -> None:
+@output_option
+@sources_options
+def show(*, origin: bool, form: Form, assignments: tuple[str, ...], config: Path | None) -> None:
     """Print every option with its value, as a submit with the same flags, file and environment would see it.
 
     Without --origin the YAML output is a configuration file for --config.
     """
-    loaded = options.load(config_file, settings)
+    loaded = options.load(config, assignments)
     for warning in loaded.warnings:
         click.echo(f"warning: {warning}", err=True)
-    if output == "table":
+    if form == "table":
         _print_table(loaded, origin=origin)
         return
     document: dict[str, dict[str, object]] = {}
@@ -47,7 +41,7 @@ def show(*, origin: bool, output: str, settings: tuple[str, ...], config_file: P
         group, name = key.split(".", 1)
         entry = {"value": value, "origin": loaded.origins[key]} if origin else value
         document.setdefault(group, {})[name] = entry
-    if output == "json":
+    if form == "json":
         click.echo(msgspec.json.format(msgspec.json.encode({"schema": 1} | document), indent=2).decode())
     else:
         click.echo(yaml.safe_dump(document, sort_keys=False), nl=False)

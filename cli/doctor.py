@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.text import Text
 
 from yarnspec.cli.printing import Form, output_option, plain, print_document, settings_options, stdout_console
-from yarnspec.gateway.submit.doctor import Check, Patient, examine, exit_code
+from yarnspec.gateway.submit.doctor import PYTHON_ON_HOSTS, STEPS, Check, Patient, examine, exit_code
 from yarnspec.options import Options
 
 _STYLES = {"ok": "green", "warning": "yellow", "failed": "bold red", "skipped": "dim"}
-_HOSTS_CHECK = "Python on hosts"
-_STATE_WIDTH, _NAME_WIDTH = 7, 15
+_STATE_WIDTH = max(map(len, _STYLES))
+_NAME_WIDTH = max(len(step.name) for step in STEPS)
 
 EXAMPLES = """
 \b
@@ -43,7 +43,7 @@ def command(*, queue: str, environment: str | None, skip_hosts_check: bool, form
     there is no such queue.
     """
     patient = Patient(settings, queue=queue, environment=environment)
-    leave_out = frozenset({_HOSTS_CHECK}) if skip_hosts_check else frozenset[str]()
+    leave_out = frozenset({PYTHON_ON_HOSTS}) if skip_hosts_check else frozenset[str]()
     console = stdout_console()
     checks = []
     for check in examine(patient, leave_out=leave_out):

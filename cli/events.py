@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import click
 
 from yarnspec.cli.groups import did_you_mean
-from yarnspec.cli.names import APPLICATION
+from yarnspec.cli.names import application_argument
 from yarnspec.cli.printing import Form, as_yaml, output_option, settings_options
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event, type_name
@@ -31,7 +31,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("application", metavar="APP", type=APPLICATION)
+@application_argument
 @click.option("--follow", "-f", is_flag=True, help="Go on with what happens until the application ends.")
 @click.option("--type", "types", multiple=True, metavar="TYPE", help="Only this type, like BlockHost; may be repeated.")
 @output_option

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from rich.console import Console
 
-from yarnspec.cli.names import APPLICATION, HOST
+from yarnspec.cli.names import HOST, application_argument
 from yarnspec.cli.printing import Form, columns, output_option, plain, print_document, settings_options, stdout_console
 from yarnspec.core.copies.speculationview import Explanation
 from yarnspec.gateway.application.handle import Application
@@ -24,7 +24,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("application", metavar="APP", type=APPLICATION)
+@application_argument
 @click.option("--task", metavar="STAGE.INDEX", help="Why this task was found slow and copied, or was not.")
 @click.option("--host", metavar="HOST", type=HOST, help="Why this host was blocked, or was not.")
 @output_option

@@ -7,6 +7,7 @@ import time
 import click
 
 from yarnspec.cli.groups import SuggestingGroup
+from yarnspec.cli.names import APPLICATION, host_argument
 from yarnspec.cli.printing import Form, columns, output_option, plain, print_document, settings_options, stdout_console
 from yarnspec.gateway.application.handle import Application
 from yarnspec.gateway.cluster.clusterhosts import ClusterHosts
@@ -45,7 +46,7 @@ class _HostsGroup(SuggestingGroup):
 
 @click.group(cls=_HostsGroup, epilog=EXAMPLES, subcommand_metavar="COMMAND [ARGS]...")
 @click.option(CLUSTER, "shared", is_flag=True, help="The list that all applications heed, instead of one APP's.")
-@click.argument("application", metavar="APP|--cluster")
+@click.argument("application", metavar="APP|--cluster", type=APPLICATION)
 @click.pass_context
 def command(context: click.Context, *, application: str, shared: bool) -> None:
     """List, block and unblock hosts for a running application, or with --cluster for all.
@@ -84,7 +85,7 @@ def list_hosts(application: str | None, *, form: Form, settings: Options) -> Non
 
 
 @command.command()
-@click.argument("host")
+@host_argument
 @click.option("--for", "duration", metavar="DURATION", help="How long, like 30s, 10m or 2h (default: until unblocked).")
 @click.option(
     "--reason", metavar="TEXT", help="Shown wherever it counts; needed with --cluster.  [default: asked for by hand]"
@@ -130,7 +131,7 @@ def block(
 
 
 @command.command()
-@click.argument("host")
+@host_argument
 @output_option
 @settings_options
 @click.pass_obj

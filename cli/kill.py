@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from yarnspec.cli.names import APPLICATION
+from yarnspec.cli.names import application_argument
 from yarnspec.cli.printing import Form, output_option, print_document, settings_options
 from yarnspec.gateway.application.handle import Application
 from yarnspec.options import Options
@@ -17,7 +17,7 @@ Example:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("application", metavar="APP", type=APPLICATION)
+@application_argument
 @output_option
 @settings_options
 def command(*, application: str, form: Form, settings: Options) -> None:

@@ -40,8 +40,8 @@ Examples:
     type=click.Choice(_STATES, case_sensitive=False),
     help="Only in this state; may be repeated.",
 )
-@click.option("--name", metavar="TEXT", help="Only those with this text in their names.")
-@click.option("--all-users", is_flag=True, help="Those of other users, too; of these YARN's own word only.")
+@click.option("--name", metavar="TEXT", help="Only applications with this text in their names.")
+@click.option("--all-users", is_flag=True, help="Include other users' applications, with YARN's state only.")
 @click.option("-n", "--number", type=click.IntRange(0), default=20, show_default=True, help="At most so many; 0: all.")
 @output_option
 @settings_options

@@ -8,7 +8,7 @@ from typing import get_args
 
 import click
 
-from yarnspec.cli.names import APPLICATION
+from yarnspec.cli.names import application_argument
 from yarnspec.cli.printing import Form, output_option, print_document, settings_options
 from yarnspec.errors import UsageError
 from yarnspec.gateway.application.handle import Application
@@ -26,7 +26,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("application", metavar="APP", type=APPLICATION)
+@application_argument
 @click.option(
     "--role", type=click.Choice(get_args(Role)), help="Whose logs (default: driver); am is Skein's application master."
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from yarnspec.cli.names import APPLICATION
+from yarnspec.cli.names import application_argument
 from yarnspec.cli.printing import settings_options
 from yarnspec.gateway.application.handle import Application
 from yarnspec.options import Options
@@ -18,7 +18,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("application", metavar="APP", type=APPLICATION)
+@application_argument
 @settings_options
 def command(*, application: str, settings: Options) -> None:
     """Print an application's numbers in Prometheus' text form.

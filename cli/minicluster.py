@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from yarnspec.minicluster import MiniCluster
 
 
+_host_argument = click.argument("host_name", metavar="HOST")
+
+
 def _home_option(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--home",
@@ -185,7 +188,7 @@ def host() -> None:
 
 
 @host.command("stop")
-@click.argument("host_name", metavar="HOST")
+@_host_argument
 @_home_option
 @click.option("--kill", is_flag=True, help="Like a power failure: kill the NodeManager and its containers.")
 def host_stop(host_name: str, home: Path | None, kill: bool) -> None:
@@ -194,7 +197,7 @@ def host_stop(host_name: str, home: Path | None, kill: bool) -> None:
 
 
 @host.command("start")
-@click.argument("host_name", metavar="HOST")
+@_host_argument
 @_home_option
 def host_start(host_name: str, home: Path | None) -> None:
     """Bring a host back, and wait until the ResourceManager counts on it."""
@@ -202,7 +205,7 @@ def host_start(host_name: str, home: Path | None) -> None:
 
 
 @host.command("slow")
-@click.argument("host_name", metavar="HOST")
+@_host_argument
 @click.argument("factor", type=float)
 @_home_option
 def host_slow(host_name: str, factor: float, home: Path | None) -> None:

@@ -51,3 +51,6 @@ def _hosts(cluster: Cluster) -> list[CompletionItem]:
 
 APPLICATION = _FromTheCluster("application", _applications)
 HOST = _FromTheCluster("host", _hosts)
+
+application_argument = click.argument("application", metavar="APP", type=APPLICATION)
+host_argument = click.argument("host", metavar="HOST", type=HOST)

@@ -34,11 +34,21 @@ output_option = click.option(
 )
 
 
+def sources_options(function: _Function) -> _Function:
+    """Add ``--config`` and ``--set``, and hand them over as ``config`` and ``assignments``."""
+    about = "Set an option; may be repeated."
+    for option in (
+        click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="YAML file with options."),
+        click.option("--set", "assignments", multiple=True, metavar="GROUP.NAME=VALUE", help=about),
+    ):
+        function = option(function)
+    return function
+
+
 def settings_options(function: _Function) -> Callable[..., Any]:
     """Add ``--config`` and ``--set``, and hand the options in effect over as ``settings``."""
 
-    @click.option("--set", "assignments", multiple=True, metavar="GROUP.NAME=VALUE", help="Set an option of yarnspec.")
-    @click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="YAML file with options.")
+    @sources_options
     @functools.wraps(function)
     def with_settings(*args: Any, assignments: tuple[str, ...], config: Path | None, **rest: Any) -> Any:
         return function(*args, settings=settings_in_effect(config, assignments), **rest)

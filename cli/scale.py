@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from yarnspec.cli.names import application_argument
 from yarnspec.cli.printing import Form, output_option, plain, print_document, settings_options
 from yarnspec.gateway.application.handle import Application
 from yarnspec.options import Options
@@ -16,10 +17,10 @@ Example:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("application", metavar="APP")
+@application_argument
 @click.option("--min", "least", type=click.IntRange(min=1), required=True, help="The least that is worth a change.")
 @click.option("--max", "most", type=click.IntRange(min=1), required=True, help="How many executors are asked for.")
-@click.option("--force", is_flag=True, help="Although the cluster has no room for so many: more hosts will come.")
+@click.option("--force", is_flag=True, help="Accept bounds that the present hosts cannot hold.")
 @output_option
 @settings_options
 def command(*, application: str, least: int, most: int, force: bool, form: Form, settings: Options) -> None:

@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from yarnspec.cli.names import APPLICATION
+from yarnspec.cli.names import application_argument
 from yarnspec.cli.printing import (
     STATE_STYLES,
     Form,
@@ -62,7 +62,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("application", metavar="APP", type=APPLICATION)
+@application_argument
 @output_option
 @settings_options
 def command(*, application: str, form: Form, settings: Options) -> None:

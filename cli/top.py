@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from yarnspec.cli.names import APPLICATION
+from yarnspec.cli.names import application_argument
 from yarnspec.cli.printing import columns, plain, settings_options, stdout_console
 from yarnspec.core.tasks.running_attempts import RunningAttempt
 from yarnspec.errors import ClusterUnreachable, NotFound
@@ -32,7 +32,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("application", metavar="APP", type=APPLICATION)
+@application_argument
 @click.option(
     "--every", type=click.FloatRange(min=0.5), default=2.0, show_default=True, help="Seconds between two looks."
 )

@@ -78,12 +78,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--cluster", metavar="HOME", help="use (and leave running) the mini cluster in this directory")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Choose one test of each group of alike ones, before pytest leaves out what is marked `soak`."""
-    turns.mark(items)
-
-
 def mini_cluster(home: Path) -> MiniCluster:
     """The cluster that the tests run on; not started."""
     return MiniCluster(home, nodes=HOSTS, pmem_check=True, properties=PROPERTIES)

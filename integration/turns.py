@@ -1,4 +1,4 @@
-"""Which of several alike tests `make test` runs today: one of each group. `make soak` runs them all.
+"""Plugin of pytest: `make test` runs one test of each group of alike ones, another one each day; `make soak` all.
 
 A test says its group: ``@pytest.mark.one_a_day("how a driver dies")``. `YARNSPEC_TEST_DAY=N` in the environment repeats
 the choice of another day. A test that fails says its own.
@@ -26,8 +26,9 @@ def turn(each: Sequence[Each]) -> Each:
     return each[int(os.environ[DAY]) % len(each)]
 
 
-def mark(items: Sequence[pytest.Item]) -> None:
-    """Mark today's test of each group as `turn`, and the others as `soak`."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark today's test of each group as `turn` and the others as `soak`, before pytest leaves these out."""
     groups = defaultdict(list)
     for item in items:
         for each in item.iter_markers("one_a_day"):

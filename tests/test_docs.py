@@ -12,7 +12,7 @@ import pytest
 
 from integration.pages import GUIDES, ROOT, blocks, words
 from yarnspec.cli.main import cli
-from yarnspec.gateway.flags.arguments import FLAGS
+from yarnspec.gateway.flags.request import FLAGS
 from yarnspec.options import fields
 
 PAGES = tuple(

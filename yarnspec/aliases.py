@@ -12,28 +12,33 @@ Value = str | int | float | bool
 
 
 class Alias(NamedTuple):
-    """What an option is called here, and how its value is written here; ``convert`` raises ValueError for no value."""
+    """The option's own key, and how its value is written here. ``convert`` raises ValueError for a wrong value.
+
+    The docstring of ``convert`` says in ``docs/options.md`` how the other system writes the value.
+    """
 
     key: str
     convert: Callable[[Value], Value]
 
 
 def _same(value: Value) -> Value:
+    """The same."""
     return value
 
 
 def _milliseconds(value: Value) -> Value:
+    """A whole number of milliseconds, without a unit."""
     return f"{_whole(value)} ms"
 
 
 def _duration(value: Value) -> Value:
-    """A number without a unit is one of milliseconds."""
+    """A duration; a number without a unit is one of milliseconds."""
     text = str(value).strip()
     return f"{text} ms" if text.isascii() and text.isdigit() else value
 
 
 def _patience(value: Value) -> Value:
-    """A wait: there 0 is "not at all" and a negative one "for ever", which is 0 here."""
+    """A duration; 0 is "not at all" there, and a negative one is "for ever", which is 0 here."""
     text = str(_duration(value)).strip()
     if text.startswith("-") and text[1:2].isdigit():
         return "0"
@@ -42,13 +47,13 @@ def _patience(value: Value) -> Value:
 
 
 def _size(value: Value) -> Value:
-    """A number without a unit is one of bytes."""
+    """A size; a number without a unit is one of bytes."""
     text = str(value).strip()
     return f"{text}b" if text.isascii() and text.isdigit() else value
 
 
 def _one_more(value: Value) -> Value:
-    """Copies beside the first attempt, as a number of attempts; the proposal has a number with a fraction there."""
+    """The number of copies beside the first attempt, one less than here."""
     whole, _, fraction = str(value).strip().partition(".")
     return _whole(whole if fraction and not fraction.strip("0") else value) + 1
 
@@ -120,4 +125,4 @@ WITHOUT_COUNTERPART = {
         "Spark has no operator coordinators, so nothing of theirs is recorded"
     ),
 }
-"""Names that are accepted because they belong to the rest, and why they mean nothing here."""
+"""Names that are accepted because they belong to the rest, and why they have no effect."""

@@ -1,4 +1,4 @@
-"""What went wrong, in words for the user, with the exit code that says which kind it is."""
+"""Expected failures: words for the user, and the exit code of the kind."""
 
 from __future__ import annotations
 

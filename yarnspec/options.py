@@ -220,7 +220,7 @@ def load(
 
 
 def different_options(values: Mapping[str, Mapping[str, Value]]) -> tuple[tuple[str, str], ...]:
-    """Of the options with which an application runs those that are not the defaults, under their names."""
+    """Lists the options that differ from their defaults."""
     usual = msgspec.to_builtins(Options())
     return tuple(
         (f"{group}.{name}", _as_text(value))

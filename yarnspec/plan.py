@@ -1,4 +1,4 @@
-"""What the gateway ships to the application master: one file (``PLAN_FILE``), read once by the negotiator.
+"""The plan that the gateway ships to the application master: one file (``PLAN_FILE``), read once by the negotiator.
 
 Nothing in here is secret: the file is uploaded to the application's staging directory, and every container of the
 application could read Skein's specification. Secrets travel in 0600 files of their own.
@@ -31,7 +31,7 @@ EXECUTOR_SERVICE = "executor"
 
 
 class ExecutorSize(msgspec.Struct, frozen=True, kw_only=True):
-    """What one executor asks of YARN (``container_memory_mb``) and of its JVM (``heap_mb``).
+    """The needs of one executor: of YARN (``container_memory_mb``) and of its JVM (``heap_mb``).
 
     A task takes ``task_cpus`` of its ``cores``.
     """

@@ -68,7 +68,7 @@ _log = structlog.get_logger()
 
 _SHARED_LIST_S = 5.0
 _PERSISTENTLY = tenacity.Retrying(stop=tenacity.stop_after_delay(30), wait=tenacity.wait_fixed(2), reraise=True)
-"""What must not be left unknown; after that the attempt is given up."""
+"""For questions that need an answer. Without one in that time the attempt is given up."""
 
 
 def epoch_of(plan: Plan, attempt: int) -> int:
@@ -237,7 +237,7 @@ def _run(  # noqa: PLR0915 - one thing after the other
     ending = unless_replaced(
         for_good(ending_of(shell), plan, place.attempt - len(taken_away(before))),
         place.attempt,
-        # It begins its journal before it says where it listens.
+        # A later attempt begins its journal before it says where it listens.
         (history.announced_attempt, lambda: attempt_of(plan, history.newest_epoch())),
     )
     _log.info("ending", command=type(ending).__name__, reason=ending.reason)

@@ -1,7 +1,7 @@
 """The one door of the core: ``handle(event, now_ms) -> commands``.
 
-An event first goes to the part that it concerns, which answers with commands of its own. Then the state is compared
-with the wanted state, and the difference becomes commands, always in this order: places where Spark starts no task,
+An event first goes to the part that it concerns, which answers with commands of its own. Then the difference between
+the state and the wanted state becomes commands. Their order is always the same: places where Spark starts no task,
 containers withdrawn, the new placement, containers asked for, timers. No command follows the one that ends the attempt.
 """
 
@@ -261,7 +261,7 @@ class Negotiator:
     def _journal_replayed(self, event: rec.JournalReplayed, now_ms: int) -> list[Command]:
         # Before the driver is started and containers are asked for.
         carried = self._carry.replayed(event, now_ms)
-        # What the journal knows it knows better than the event log, from which the wishes are.
+        # The wishes come from the event log. The journal knows its hosts better.
         known = self._carry.restored
         self._exclusions = [one for one in self._exclusions if not one.earlier or one.host not in known]
         return carried + self._recovery.routes[rec.JournalReplayed](event, now_ms)
@@ -314,7 +314,7 @@ class Negotiator:
         return self._blocklist.request(event, now_ms)
 
     def _unblock_requested(self, event: ev.UnblockRequested, now_ms: int) -> list[Command]:
-        # Whoever asks for a host vouches for it, whether it is blocked now or not.
+        # A user who unblocks a host vouches for it, whether it is blocked now or not.
         if event.level == "application" and not event.executor_id:
             self._speculation.forget_host(event.host, now_ms)
             self._carry.vouched(event.host)

@@ -1,1 +1,4 @@
-"""Where observations of stages and tasks come from: the running driver (Arrow batches), or a Spark event log."""
+"""Observations of stages and tasks as columns: from the running driver (Arrow batches), or from a Spark event log.
+
+This room decides how a batch or a line is read. It must not know what the core concludes from it, nor who asked for it.
+"""

@@ -1,8 +1,8 @@
 """Arrow record batches, as the driver sends them, as ``Observations``: columns all the way.
 
-The schema of the wire: the columns of ``COLUMNS`` in any order under their names, integers of any width, where null
-says the same as -1; ``host`` and ``executor`` are text or dictionaries of text; ``text`` is text or null. A column that
-is missing says nothing, one that is not known here is passed over: either side may be a little older.
+The schema of the wire has the columns of ``COLUMNS`` in any order under their names. They are integers of any width,
+and null says the same as -1. ``host`` and ``executor`` are text or dictionaries of text; ``text`` is text or null. A
+column that is missing says nothing, one that is not known here is passed over: either side may be a little older.
 """
 
 from __future__ import annotations

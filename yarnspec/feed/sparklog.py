@@ -1,11 +1,11 @@
 """A Spark event log as the observations that the feed of the same run brought, so that decisions can be replayed.
 
-What the log does not hold is not known here either: Spark logs no counters of running tasks, and not how a stage
-writes its output. Those columns are ``NONE``, and ``COMMITS`` and ``WRITES`` are in no stage's flags. Nor does it hold
-the sizes of what tasks are going to read: in their place ``input_bytes`` of a start is what the task had read in the
-end, by the attempt that won. As live, it is not known where a stage reads what the program has cached, and neither
-where a task read no file and no shuffle. When an output was lost the log does not say (``Resubmitted`` has the times of
-the task): it counts as lost at the newest time that the log has told of by then.
+What the log does not hold is not known here either: Spark logs no counters of running tasks, and not how a stage writes
+its output. Those columns are ``NONE``, and ``COMMITS`` and ``WRITES`` are in no stage's flags. The log does not hold
+the sizes of inputs either. In their place ``input_bytes`` of a start is the number of bytes that the winning attempt
+had read in the end. As live, it is not known where a stage reads what the program has cached, and neither where a task
+read no file and no shuffle. The log does not say when an output was lost: ``Resubmitted`` has the times of the task.
+The output counts as lost at the newest time that the log has told of by then.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ _KINDS = tuple(
 
 
 class LoggedRun(msgspec.Struct, frozen=True, kw_only=True):
-    """What a log tells: everything of stages and tasks, in its order, as one batch, and whose application it was.
+    """The contents of a log: everything of stages and tasks, in its order, as one batch, and whose application it was.
 
     ``started_ms`` and ``ended_ms`` are ``NONE`` where the log does not say.
     """

@@ -1,7 +1,7 @@
 """The records of one epoch, read with every check: an exact prefix of what was written, or an error that says where.
 
-What a killed writer leaves is cut off somewhere: a record that ends after the last byte is *torn*, and so is nothing
-else. A record that is whole and does not fit its checksum, its epoch or its place in the sequence is *damage*.
+A record cut off at the end of the file is *torn*. Only a killed writer leaves one. A record that is whole and does not
+fit its checksum, its epoch or its place in the sequence is *damage*.
 """
 
 from __future__ import annotations

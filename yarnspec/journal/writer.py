@@ -71,8 +71,9 @@ class Journal:
     """The growing journal of this epoch; made by ``JournalDirectory.begin``.
 
     ``append`` and ``append_durable`` may be called from any thread and never wait for the file system. ``on_written``
-    is called in the journal's thread with the last sequence number that is on disk, each time that there are more;
-    ``on_stopped`` once, in the thread that finds it out, and again when a later epoch turns out to be the reason.
+    is called in the journal's thread with the last sequence number on disk, each time that there are more.
+    ``on_stopped`` is called once, in the thread that finds the stop, and again when a later epoch turns out to be the
+    reason.
     """
 
     def __init__(

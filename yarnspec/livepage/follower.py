@@ -25,7 +25,7 @@ _MISSING_FILES = 16
 
 
 class NegotiatorRest(Protocol):
-    """What the negotiator's REST tells; both raise YarnspecError when it does not answer."""
+    """The negotiator's answers over REST; both calls raise YarnspecError when it does not answer."""
 
     def status(self) -> StatusDocument:
         """The status now."""

@@ -16,7 +16,7 @@ from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
 
 
 class Ended:
-    """What the negotiator said last."""
+    """The last answers of the negotiator."""
 
     def __init__(self, document: StatusDocument) -> None:
         self._document = document

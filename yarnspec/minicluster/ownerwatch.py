@@ -1,6 +1,6 @@
 """The end of a cluster whose owner has ended: in order, by an error, or killed.
 
-`python -m yarnspec.minicluster.ownerwatch HOME` runs beside the cluster's daemons, waits for the end of the process
+`python -m yarnspec.minicluster.ownerwatch HOME` runs beside the cluster's daemons. It waits for the end of the process
 that the record calls the owner, and then does what `yarnspec minicluster stop` does. Whoever stops the cluster ends
 this process too, but last: it goes on where one stopped that was killed meanwhile.
 """

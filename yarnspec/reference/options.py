@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 import typing
 
-from yarnspec.aliases import ALIASES, Value
+from yarnspec.aliases import ALIASES, WITHOUT_COUNTERPART, Value
 from yarnspec.core.detectors.registry import KINDS, read_by
 from yarnspec.core.options.detection import CommonDetectorSettings
 from yarnspec.options import Field, Options, default_options, environment_name, fields
@@ -38,6 +38,15 @@ A duration is a whole number and `ms`, `s`, `min` (or `m`), `h` or `d`. A size i
 or `t` (powers of 1024).
 """
 
+_HEAD_ALIASES = """\
+## Names of other systems
+
+The names of Flink's proposals and options are accepted, with a warning that says the new name. They count where they
+are set, as the option's own name does: `--set` wins over the environment and that over the file, whatever the names. In
+the same place the option's own name wins over these, and of two of these the newer. A warning tells of a name that has
+lost.
+"""
+
 
 def yaml_text() -> str:
     """The commented configuration file that holds every default."""
@@ -60,10 +69,14 @@ def page_text() -> str:
         for option in options:
             cells = (f"`{option.key}`", f"`{_shown(option)}`", _takes(option), _comment_of(option))
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    lines += ["", "## Names of other systems", ""]
-    lines += ["They are accepted with a warning; an option's own name wins over them in the same place.", ""]
-    lines += ["| name | option | in the environment |", "|---|---|---|"]
-    lines += [f"| `{name}` | `{alias.key}` | `{environment_name(name)}` |" for name, alias in ALIASES.items()]
+    lines += ["", _HEAD_ALIASES, "| name | option | in the environment | value |", "|---|---|---|---|"]
+    lines += [
+        f"| `{name}` | `{alias.key}` | `{environment_name(name)}` | {sentence_of(alias.convert)} |"
+        for name, alias in ALIASES.items()
+    ]
+    lines += ["", "These names are accepted too, and have no effect, which a warning says:", ""]
+    lines += ["| name | why it has no effect |", "|---|---|"]
+    lines += [f"| `{name}` | {why} |" for name, why in WITHOUT_COUNTERPART.items()]
     return "\n".join(lines) + "\n"
 
 

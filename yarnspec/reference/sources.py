@@ -1,4 +1,4 @@
-"""What a class says in its source: the text below each field."""
+"""The texts of a class in its source, below each field."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import inspect
 import itertools
 import textwrap
+from collections.abc import Callable
 
 
 def field_texts(kind: type) -> dict[str, str]:
@@ -17,8 +18,8 @@ def field_texts(kind: type) -> dict[str, str]:
     return found
 
 
-def sentence_of(kind: type) -> str:
-    """The docstring of a class as one line."""
+def sentence_of(kind: Callable[..., object]) -> str:
+    """The docstring of a class or function as one line."""
     return " ".join((inspect.getdoc(kind) or "").split())
 
 

@@ -6,6 +6,9 @@
        └── seed       └── rules: what must hold, looked at from outside
 
 The same seed gives the same run to the last byte of its trace, in any process: ``run(seed)``.
+
+This room decides how a cluster and a Spark behave. It must not know a clock, a file or a thread, nor any other package
+of yarnspec but the core.
 """
 
 from yarnspec.simulate.world.rules import BrokenRule

@@ -1,6 +1,9 @@
 """Output files that user code writes itself, safe for copies and restarts: with YARN and in plain local Spark.
 
 ``PartitionFileSink(path, writer).save(data)`` writes one file for each partition (``docs/sink.md``).
+
+This room decides which attempt's files count, and what is left after a crash. It must not know the negotiator: it also
+runs in plain local Spark, and imports only errors, ``yarnspec.window`` and the jar's path.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class AttemptFile:
 
 @dataclass(frozen=True)
 class Task:
-    """What Spark knows of one attempt: ``id`` as in ``AttemptFile``."""
+    """One attempt as Spark knows it: ``id`` as in ``AttemptFile``."""
 
     partition: int
     id: str

@@ -1,8 +1,8 @@
-"""Who may write to a path: one at a time, by a small file beside the output that says who and since when.
+"""Lets one writer at a time write to a path, by a small file beside the output that says who and since when.
 
-The file appears by one rename that fails where it is there already. A claim whose owner is gone for certain is taken
-over: that of an earlier epoch of the same application, or of a ``save`` of this very process that ended by an error.
-Everybody else's is respected, unless the user says that it is dead (``take_over``).
+The file appears by one rename that fails where it is there already. A claim is taken over if its owner is gone for
+certain: an earlier epoch of the same application, or a ``save`` of this very process that ended by an error. Everybody
+else's is respected, unless the user says that it is dead (``take_over``).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Superseded(YarnspecError):  # noqa: N818 - named for what happened
 
 @dataclass(frozen=True)
 class Owner:
-    """Who writes. ``run`` is this one ``save``; ``epoch`` 0 where nobody counts the drivers of an application."""
+    """The writer. ``run`` is this one ``save``; ``epoch`` 0 where nobody counts the drivers of an application."""
 
     run: str
     application: str

@@ -1,4 +1,4 @@
-"""What a sink has decided to publish, and the names around an output."""
+"""A sink's decision about publishing, and the names around an output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OURS = re.compile(r"part-\d{5,}-([0-9a-f]{22})(\..*|_.*|-.*|)", re.DOTALL)
 
 
 class Mode(StrEnum):
-    """What becomes of what is at the path."""
+    """The fate of files that are at the path already."""
 
     FAIL = "fail"
     OVERWRITE = "overwrite"
@@ -40,7 +40,7 @@ class PublishedFile:
 
 @dataclass(frozen=True)
 class Decision:
-    """What becomes of one ``save``: written before the first file moves, and kept with the files as manifest."""
+    """The decision about one ``save``: written before the first file moves, and kept with the files as manifest."""
 
     run: str
     mode: Mode

@@ -18,7 +18,7 @@ from yarnspec.sink.files import SinkFiles
 
 @dataclass(frozen=True)
 class _Manifest:
-    """What a manifest says, but for its files."""
+    """A manifest without its files."""
 
     manifest: str
     application: str
@@ -34,7 +34,7 @@ _READ: dict[tuple[str, str], dict[str, _Manifest]] = {}
 
 
 class EarlierSaves:
-    """What the application has published at a path.
+    """The saves that the application has published at a path.
 
     Args:
         files: where the output is.

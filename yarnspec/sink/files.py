@@ -1,4 +1,4 @@
-"""What a sink needs of a file system whose renames are atomic, and the local one; HDFS is in ``hadoop``."""
+"""The calls that a sink needs of a file system whose renames are atomic, and the local one; HDFS is in ``hadoop``."""
 
 from __future__ import annotations
 

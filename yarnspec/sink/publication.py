@@ -62,7 +62,7 @@ class Unfinished(YarnspecError):  # noqa: N818
 
 @dataclass(frozen=True)
 class Begun:
-    """What a run notes before its first task, for the next epoch: whose it is, and what it computes, where known."""
+    """The note of a run before its first task, for the next epoch: whose it is, and what it computes, where known."""
 
     application: str
     epoch: int

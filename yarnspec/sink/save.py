@@ -18,7 +18,7 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class Job(Protocol):
-    """What writes the partitions."""
+    """The job that writes the partitions."""
 
     @property
     def partitions(self) -> int:

@@ -36,7 +36,7 @@ _saved: Counter[tuple[str, ...]] = Counter()
 
 @dataclass(frozen=True)
 class Published:
-    """What a ``save`` came to.
+    """The outcome of a ``save``.
 
     ``path`` and ``files`` are as Spark reads them: with ``file:`` or ``hdfs:``, and a ``\\`` before what it would take
     for a pattern. ``written``: partitions that ran now; the others were left whole by the driver before (all of them,

@@ -1,4 +1,4 @@
-"""What runs in the tasks of a sink's job: the user's writer, and its file in pieces for the JVM beside it.
+"""The code in the tasks of a sink's job: the user's writer, and its file in pieces for the JVM beside it.
 
 The writer's file is on the container's local disk, so it may be read again and sought in, and a full disk or an error
 of the writer leaves nothing on the output's file system. The JVM of the same task copies it there
@@ -63,7 +63,7 @@ class _Raw(io.FileIO):
 
 
 class _PartitionFile(io.BufferedRandom):
-    """What a writer gets. To close it, as ``with file:`` does, leaves it open for wrappers that write when they go."""
+    """The file that a writer gets. Closing it (``with file:``) leaves it open for wrappers that write when they go."""
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)

@@ -18,7 +18,7 @@ BRIDGE_ERRORS: tuple[type[Exception], ...] = (Py4JError, OSError)
 
 
 class Announcement(msgspec.Struct, frozen=True):
-    """What the driver's JVM writes once it listens: its ports on loopback, the token, its process id.
+    """The announcement of the driver's JVM once it listens: its ports on loopback, the token, its process id.
 
     ``feed_port`` is where the feed of stages and tasks is read (``yarnspec.feed``), ``outputs_port`` where the frames
     of finished map outputs are (``yarnspec.feed.outputs``; 0 when recovery is off).

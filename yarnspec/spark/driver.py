@@ -69,7 +69,7 @@ def bridge_file(epoch: int) -> str:
 
 
 class ProgramEnd(msgspec.Struct, frozen=True):
-    """What the hook in the program notes when Python ends: the code that the program named, or the error."""
+    """The hook's note when the program's Python ends: the code that the program named, or the error."""
 
     exit_code: int | None = None
     failure: ProgramError | None = None
@@ -98,9 +98,9 @@ class DriverProcess:
         log_directory: where stdout and stderr go.
         properties: Spark's properties (written to a 0600 file by the caller, secrets included).
 
-    ``owned`` are the properties that the program cannot override, ``sized`` the names of those that the submit could
-    have been given, ``planned`` those that have been acted on before the program runs (``PLANNED``); set all before
-    ``start``.
+    ``owned`` are the properties that the program cannot override. ``sized`` are the names of those that the submit
+    could have been given. ``planned`` are those that have been acted on before the program runs (``PLANNED``). Set all
+    before ``start``.
     """
 
     def __init__(self, plan: Plan, *, directory: Path, log_directory: Path, properties: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a program said last, in a few kilobytes: the traceback of its error, else the end of its output."""
+"""The last words of a program, in a few kilobytes: the traceback of its error, else the end of its output."""
 
 from __future__ import annotations
 

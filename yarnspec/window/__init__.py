@@ -2,6 +2,9 @@
 
 ``full_window_partition(data)`` gives the view. Its methods are ``map_partition``, ``sort_partition``, ``aggregate`` and
 ``reduce``, as in the full-window processing proposal (FLIP-380; ``docs/window.md``).
+
+This room decides how a partition reaches a function as one window. It must not know the cluster: it also runs in plain
+local Spark, and imports only errors and units.
 """
 
 from __future__ import annotations

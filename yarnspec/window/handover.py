@@ -1,8 +1,9 @@
 """A bounded queue between who reads records and who uses them, each in a thread of its own.
 
-Python runs one thread at a time, so what two quick sides pay for is each change of threads. The user takes all that has
-come since it last asked, and the reader goes on with a whole queue of room: the sides change once for many records. A
-side that has nothing to do sleeps until the other one wakes it; a user who waits is given the very next record.
+Python runs one thread at a time, so what two quick sides pay for is each change of threads. The user takes all records
+that have come since it last asked, and the reader goes on with an empty queue. So the threads change once for many
+records. A side that has nothing to do sleeps until the other one wakes it; a user who waits is given the very next
+record.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What runs in the tasks of ``PartitionWindowedRDD``: the records are Python objects."""
+"""The code in the tasks of ``PartitionWindowedRDD``: the records are Python objects."""
 
 from __future__ import annotations
 

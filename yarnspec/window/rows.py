@@ -1,4 +1,4 @@
-"""What runs in the tasks of ``PartitionWindowedDataFrame``: Spark brings Arrow batches, the user gets them or rows."""
+"""The code in the tasks of ``PartitionWindowedDataFrame``: Spark brings Arrow batches, the user gets them or rows."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.gateway.lines import read
 from yarnspec.errors import UsageError
-from yarnspec.gateway.flags.arguments import FLAGS, SubmitCommand, as_launcher
-from yarnspec.gateway.flags.request import SubmitRequest
+from yarnspec.gateway.flags.arguments import SubmitCommand, as_launcher
+from yarnspec.gateway.flags.request import FLAGS, SubmitRequest
 
 # Every option that Spark 4.3.0's own parser knows (SparkSubmitOptionParser).
 SPARK_FLAGS = [

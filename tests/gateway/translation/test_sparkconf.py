@@ -11,12 +11,10 @@ import pytest
 
 from tests.gateway.lines import read, translated
 from yarnspec.errors import UsageError
-from yarnspec.gateway.translation import reference, yarn_keys
+from yarnspec.gateway.translation import yarn_keys
 from yarnspec.gateway.translation.cluster_paths import SparkJars
 from yarnspec.gateway.translation.sparkconf import OWNED_KEYS, translate
 from yarnspec.options import default_options
-
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(autouse=True)
@@ -154,11 +152,6 @@ def test_every_yarn_property_that_spark_ships_has_a_row() -> None:
     # Named in another property's description only, and misspelt there.
     names.discard("spark.yarn.client.statCache.preloaded.enabled")
     assert {name for name in names if yarn_keys.find(name) is None and name not in yarn_keys.known()} == set()
-
-
-def test_the_page_in_docs_is_up_to_date() -> None:
-    page = (ROOT / "docs/spark-submit.md").read_text(encoding="utf-8")
-    assert reference.fill_in(page) == page, "run: python -m yarnspec.gateway.translation.reference"
 
 
 def test_owned_properties_are_left_out_with_a_warning_that_says_why() -> None:

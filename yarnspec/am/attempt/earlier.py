@@ -33,9 +33,9 @@ class Earlier(msgspec.Struct, frozen=True, kw_only=True):
 def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> Earlier:
     """Fold the records of all earlier attempts, first to last; an error stands where some cannot be read.
 
-    What was blocked before those is no wish: it may have been lifted in them, and the journal may know it. If a host is
-    still slow, the tasks of this attempt show it again. Stages and tasks are other ones now. The cluster's list is read
-    anew.
+    A block from before unreadable records is no wish: they may hold its end, and the journal may know the block. If a
+    host is still slow, the tasks of this attempt show it again. Stages and tasks are other ones now. The cluster's list
+    is read anew.
     """
     asked: dict[str, BlockRequested] = {}
     blocks: dict[str, BlockHost] = {}
@@ -84,7 +84,7 @@ def _again(block: BlockHost, wish: BlockRequested | None, now_ms: int) -> BlockR
         reason=wish.reason if wish is not None else block.reason,
         by=block.by,
         duration_ms=None if block.until_ms is None else block.until_ms - now_ms,
-        # It was granted before, by force or not.
+        # The block was granted before, by force or not.
         force=True,
         automatic=wish is not None and wish.automatic,
         earlier=True,

@@ -40,8 +40,8 @@ _COPY_BYTES_MAX = 1024**3
 class CopiedEvents:
     """A growing file in the history, with a copy beside it on the local disk, for the page.
 
-    What is on the cluster's file system can be read when its writer has closed it, and the page is looked at before.
-    The copy is no reason for anything to fail, and ends where the local disk would fill up.
+    A file on the cluster's file system can be read only when its writer has closed it, and the page needs the events
+    before. The copy never makes anything fail, and ends before the local disk is full.
     """
 
     def __init__(self, writer: LineWriter, copy: Path) -> None:
@@ -104,11 +104,11 @@ class ApplicationHistory:
         return f"{staging_directory(self._files.home, self._place.application_id)}/{ENDPOINT_FILE}"
 
     def ended_before(self, first_epoch: Callable[[int], int]) -> Result | None:
-        """How an attempt before this one has ended the application; None when it has not.
+        """The result with which an earlier attempt ended the application; None if none did.
 
-        What an attempt says that another has followed does not count: that one has run the program again, as it had
-        to. One that ended before it began an epoch has not. Said once more in this attempt's name, for the next.
-        Raises what the file system does: to go on without an answer may be to run a program again that has ended.
+        A result does not count if a later attempt has begun an epoch, because that attempt has run the program again,
+        as it had to. The result is written once more in this attempt's name, for the next. Errors of the file system
+        are raised: without an answer, a program that has ended might run again.
 
         Args:
             first_epoch: the number of an attempt's first epoch.

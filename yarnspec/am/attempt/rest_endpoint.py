@@ -30,8 +30,8 @@ class Server(Protocol):
 class RestEndpoint:
     """Opens in a thread of its own: writing to HDFS takes its time, and nobody has to wait for it.
 
-    What fails is tried again until it is closed: without an endpoint nobody could follow, ask or command the
-    application. ``announce`` gets the server's URL.
+    A failure is tried again until ``close``: without an endpoint nobody could follow, ask or command the application.
+    ``announce`` gets the server's URL.
     """
 
     def __init__(self, server: Server, announce: Callable[[str], None], first_pause_s: float = _FIRST_PAUSE_S) -> None:

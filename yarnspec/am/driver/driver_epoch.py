@@ -19,8 +19,8 @@ from yarnspec.spark.last_words import exception_line
 class DriverEpoch:
     """Starts and ends the driver of one epoch. Its address is known before it listens.
 
-    ``saved`` gives the file with what earlier epochs left, if any; ``not_ports`` are those at which executors of
-    earlier epochs may still look for their driver.
+    ``saved`` gives the file with the saved work of earlier epochs, if there is any. Executors of earlier epochs may
+    still look for their driver at ``not_ports``.
     """
 
     def __init__(self, plan: Plan, place: AmContainer, epoch: int, *, not_ports: Collection[int] = ()) -> None:

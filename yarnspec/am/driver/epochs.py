@@ -21,7 +21,7 @@ from yarnspec.spark.driver import STDERR_FILE, STDOUT_FILE, bridge_file
 
 
 class Listener(Protocol):
-    """Who hears what a driver tells: the shell."""
+    """The shell's side, which hears a driver's messages."""
 
     def post(self, event: Event, epoch: int | None = None) -> None:
         """Take an event of that epoch's driver."""
@@ -31,11 +31,10 @@ class Listener(Protocol):
 
 
 class DriverEpochs:
-    """Begins one driver epoch after the other. Whatever is asked is about the newest one.
+    """Begins one driver epoch after the other. Every question is about the newest one.
 
-    Each epoch has a port, a bridge with a token, a feed and a journal of its own. Whoever reads them says which epoch
-    it is of, so that no late message is taken for one of the running epoch. ``listener`` is set before the first one
-    begins.
+    Each epoch has a port, a bridge with a token, a feed and a journal of its own. Each message carries its epoch, so
+    that no late message is taken for one of the running epoch. ``listener`` is set before the first one begins.
     """
 
     def __init__(

@@ -11,10 +11,10 @@ _PAUSE_S = 0.1
 
 
 class Gate:
-    """Executors wait for it, as the driver listens some time before it has what they ask it for.
+    """A port that is open when the driver takes executors. Executors wait for it.
 
-    Spark opens the driver's port first, and makes its scheduler later; an executor that comes in between ends at once,
-    and looks like one that died of its host. The port is held from the beginning, and nothing is said on it.
+    Spark opens the driver's port first and makes its scheduler later. An executor that comes in between ends at once,
+    and its host looks faulty. The gate's port is held from the beginning, and nothing is sent over it.
 
     Args:
         host: the name or address at which executors reach this container.

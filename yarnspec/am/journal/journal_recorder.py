@@ -359,7 +359,7 @@ class Recording:
             self._tell_refused_soon()
 
     def _tell_refused_soon(self) -> threading.Thread:
-        """In a thread of its own: HDFS may take its time. Not only at the end: others say whether we come to that."""
+        """Tell it in a thread, as HDFS may be slow, and early, as others decide whether this process sees its end."""
         teller = threading.Thread(target=self._tell_refused, name="refused-word", daemon=True)
         teller.start()
         return teller

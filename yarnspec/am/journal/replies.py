@@ -30,7 +30,7 @@ _SHUFFLE_S = 28.0
 _WRITE_S = 300.0
 """After 600 s without an answer about a write the driver's program ends with an error."""
 _TELL_S = 3.0
-"""So much of that is for telling."""
+"""The part of that time that is kept for telling the driver."""
 _ENDING_S = 60.0
 _LOOK_PAUSE_S = 0.5
 _NOT_TOLD = f"within {_WRITE_S:g} s it could not be told whether a later driver epoch has begun"

@@ -13,7 +13,7 @@ from yarnspec.journal.frames import encode_frame
 def write_saved(path: Path, recorded: Recorded, shuffles: Collection[int]) -> int:
     """Write the file from which the next driver takes these shuffles' map outputs; returns how many it holds.
 
-    Only its owner can read it. Of each shuffle first what it is, then its map outputs (``Frames``).
+    Only its owner can read it. Each shuffle is described first; its map outputs follow (``Frames``).
     """
     written = 0
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -83,7 +83,7 @@ class DriverCommandQueue:
     def driver_lost(self) -> int:
         """The driver has died: drop its commands, which are of no use to the next driver. Returns how many they were.
 
-        Without what it is being told just now. From any thread.
+        The command that is being sent now is not counted. From any thread.
         """
         with self._changed:
             self._bridge = self._blocks_told = self._ready_untold = None
@@ -138,7 +138,7 @@ class DriverCommandQueue:
 
     @property
     def _unheard(self) -> Command | None:
-        """What the driver is told again until it has heard it."""
+        """The command that is sent to the driver again until it has arrived."""
         if self._blocks_unheard:
             return self._blocks
         return self._ready_untold if self._bridge is not None else None
@@ -200,7 +200,7 @@ class DriverCommandQueue:
                     bridge.declare_ready()
                     self._ready_untold = None
             case commands.LaunchCopy():
-                # None may start on a host whose block the driver has not heard of.
+                # No copy may start on a host whose block the driver has not heard of.
                 self._tell_blocks(bridge)
                 copies = [one for one in orders if isinstance(one, commands.LaunchCopy)]
                 for copy, why in zip(copies, bridge.launch_copies(copies), strict=True):

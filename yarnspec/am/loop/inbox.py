@@ -14,9 +14,9 @@ from yarnspec.core.negotiator import Negotiator
 from yarnspec.feed.columns import join
 
 _WAITING_ROWS_MAX = 200_000
-"""About 40 MB; then whoever brings more waits, and the rows in the driver's JVM."""
+"""About 40 MB. Beyond this the feed's reader blocks, and rows queue in the driver's JVM."""
 _JOINED_ROWS_MAX = 16_384
-"""A larger piece would keep timers and other events waiting for longer."""
+"""A larger piece would delay timers and other events for longer."""
 
 
 T = TypeVar("T")
@@ -74,7 +74,7 @@ class Inbox:
     def put(self, message: Event | Question[Any], epoch: int | None = None) -> None:
         """Add an event, of that epoch's driver, or a question.
 
-        Returns at once, but for observations of which too many wait.
+        Returns at once. Blocks only for observations while too many of them are queued.
         """
         with self._changed:
             if isinstance(message, Observed):

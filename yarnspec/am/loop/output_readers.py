@@ -54,9 +54,9 @@ class OutputReaders:
             self._changed.notify_all()
 
     def drain(self, patience: Patience) -> bool:
-        """Wait until every reader has everything, or is not worth waiting for any more; False in that case.
+        """Wait until each reader has read everything. Returns False if one stalls.
 
-        Whoever has not come for a while when this begins is gone, or can read the log later.
+        Readers that were silent for ``_LIVE_S`` at the start are ignored: they are gone, or can read the log later.
         """
         began_s = self._clock_s()
         with self._changed:

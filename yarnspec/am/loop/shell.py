@@ -1,7 +1,7 @@
 """The loop in the AM container: events in, one at a time, to the core; its commands out, one at a time, to the world.
 
 Everything that may change the application goes through this one thread. Other threads only post events. Each event and
-each command is logged before it is performed. Of observations only those rows are logged that are events of their own
+each command is logged before it is performed. Rows of observations are logged only if they are events of their own
 (``observe/forms/observation_lines.py``).
 """
 

@@ -31,7 +31,7 @@ class ApplicationPage:
 
     @property
     def show_spark(self) -> Callable[[str], None] | None:
-        """Who is to be told where Spark's page is; None where YARN's link leads there itself."""
+        """The call that takes the address of Spark's page; None if YARN's link leads there itself."""
         return self._routes.spark if self.is_shown else None
 
     def write_report(self, order: PageOrder) -> None:

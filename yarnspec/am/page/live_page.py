@@ -1,7 +1,7 @@
 """Starts the process that serves the page when somebody looks for the first time, and again when it has died.
 
-The socket is here from the beginning on: nobody who connects is refused, and while nobody looks the page costs nothing.
-Drawing happens over there, so that the decisions here are never late by it.
+This process listens from the start, so early visitors wait instead of being refused. While nobody looks, the page costs
+nothing. The other process draws, so drawing never delays a decision here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where YARN's link leads: through Skein's own web server to the page, and one further to Spark's.
 
-Skein's server lets in whom YARN's proxy lets in, and heeds the application's ACLs. What it serves for us listens on
-this host's loopback only.
+Skein's server lets in the users whom YARN's proxy lets in, and heeds the application's ACLs. The servers behind it
+listen on this host's loopback only.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Routes:
         self._sparks: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def begin(self, page: str) -> bool:
-        """Lead to the page; False when Skein refuses, and YARN's link then leads to Spark's as it always did."""
+        """Lead to the page. Returns False if Skein refuses; YARN's link then leads to Spark's page."""
         try:
-            # What has no name is at the root; a page that is looked at again asks below the other.
+            # The empty route serves the first request; the page's refreshes use the named route.
             self._server.show_page("", page)
             self._server.show_page(_PARTS, page)
         except ContainerServiceError as error:

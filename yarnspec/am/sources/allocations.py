@@ -1,4 +1,4 @@
-"""Containers that YARN gave and that Skein has not booked yet, and their news meanwhile."""
+"""Containers that YARN allocated and Skein has not yet assigned to an executor; keeps their completions until then."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class TaskFeed:
     def wait_for(self, rows: int, deadline_s: float = _ROWS_WAIT_S) -> bool:
         """Wait until the first ``rows`` rows have been posted or are lost; False when that does not come in time.
 
-        Whoever has waited in vain is not held up again until the feed goes on.
+        After a wait in vain nobody waits again until the feed goes on.
         """
         until_s = time.monotonic() + deadline_s
         while self._passed < rows and not self._ended.is_set():
@@ -181,7 +181,7 @@ class DriverEvents:
             return
         for one in told:
             self._seen = one["seq"]
-            # What the driver had observed before this comes first.
+            # The driver's earlier observations come first.
             self._feed.wait_for(one.get("feed_rows", 0))
             event = self._event(one)
             if event is not None:

@@ -52,7 +52,7 @@ class SharedBlocks:
 
     @classmethod
     def of(cls, conf: HadoopConf, options: Options, post: Callable[[Event], None]) -> SharedBlocks:
-        """As the options say."""
+        """Make a reader with the options' directory, patience and pause."""
         timeout_s = min(_CALL_S, options.cluster.connect_timeout_ms / 1000)
         return cls(
             lambda: ClusterBlocks.of(conf, options.blocklist.cluster_directory, timeout_s=timeout_s),

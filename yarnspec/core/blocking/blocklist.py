@@ -1,9 +1,9 @@
 """The blocklist: which hosts are kept out of placement, why, and until when.
 
-A block never touches what already runs: running executors and their tasks go on, new ones go elsewhere. (MARK_BLOCKED
-in the speculative execution proposal, FLINK-10644.) A newer block of the same target and level extends the one that is
-there if it lasts longer. A shorter one does not shorten it. A block that a person asked for is no guess: it lasts as
-long as they asked, whatever the detectors say meanwhile. ``blocks.py`` says what levels there are.
+A block leaves running executors and their tasks alone; new ones go elsewhere (MARK_BLOCKED in the speculative execution
+proposal, FLINK-10644). A newer block of the same target and level extends the one that is there if it lasts longer. A
+shorter one does not shorten it. A block that a person asked for is no guess: it lasts as long as they asked, whatever
+the detectors say meanwhile. ``blocks.py`` says what levels there are.
 
 Automatic blocks are guesses: they always expire. An automatic block is made only while all blocks together stay within
 the share of running hosts that may be blocked. A user may go over the share by force, but nobody can block every host.
@@ -26,7 +26,7 @@ from yarnspec.core.messages.timers import Timers
 __all__ = ["SUBMIT", "TIMER_FAMILY", "Block", "Blocklist"]
 
 SUBMIT = "yarnspec submit"
-"""Who excludes hosts at submit; with a blank in it, as no user's name has."""
+"""The author of exclusions at submit. The blank tells it from a user's name."""
 _EVERY_STAGE = (-1, -1)
 
 
@@ -167,7 +167,7 @@ class Blocklist:
     def release(self, wish: UnblockRequested) -> list[Command]:
         """Unblock a host, and what was found faulty on it, or an executor because somebody asks for it.
 
-        What the cluster's list blocks stays blocked, and the reason says so.
+        A host on the cluster's list stays blocked, and the reason says so.
         """
         key = key_of(wish)
         why = malformed(wish)
@@ -257,7 +257,7 @@ class Blocklist:
             covering = list(self._covering(block.key))
             if not running or next(_left(running, covering), None):
                 continue
-            # What is kept off for another reason as well is not gained by lifting a guess.
+            # Lifting a guess does not gain an executor that is kept off for another reason as well.
             proven = [key for key in covering if not _is_guess(self._blocks[key])]
             gained = {name for one in _left(running, proven) for name in one if name}
             if gained & {block.key.host, block.key.executor_id}:
@@ -326,7 +326,7 @@ class Blocklist:
 
     def _host_objection(self, wish: BlockRequested, key: Key) -> str:
         if wish.by == SUBMIT or wish.earlier:
-            # It was measured against the share and the hosts of then, and the host may be down now and come back.
+            # The submit or the earlier attempt has checked it. The host may be down now and come back.
             return self._nothing_left(key) if self._hosts.running else ""
         if not self._hosts.reported:
             return "the cluster's hosts are not known yet; try again in a moment"

@@ -109,10 +109,10 @@ def objections(
 
 
 def counts_since_ms(told_ms: int, now_ms: int, looked_ms: int | None) -> int:
-    """Since when an entry counts that the look before, at ``looked_ms``, did not find or found to be another one.
+    """The moment from which an entry counts that is new or changed since the look before, at ``looked_ms``.
 
-    What its file tells is believed at the first look only (``looked_ms`` is None), for a file's owner can set that
-    back: nobody gets before those that were there already.
+    Only the first look (``looked_ms`` is None) believes the time in the entry's file, because the file's owner can set
+    it back. So nobody gets before the entries that were there already.
     """
     earliest_ms = 0 if looked_ms is None else looked_ms + 1
     return max(min(told_ms, now_ms), earliest_ms)
@@ -123,7 +123,7 @@ def _said(entry: ClusterBlock) -> str:
 
 
 def _in_turn(entries: Iterable[ClusterBlock]) -> list[ClusterBlock]:
-    """Those of the list's owner, then each user's oldest, then each one's second, and so on."""
+    """Entries of the list's owner, then each user's oldest, then each user's second, and so on."""
     taken: Counter[str] = Counter()
     ranked: list[tuple[bool, int, int, ClusterBlock]] = []
     for entry in sorted(entries, key=lambda one: (one.since_ms, one.host)):

@@ -16,7 +16,7 @@ class Ask:
     """One container that is asked for.
 
     ``avoid`` and ``required`` are its rules beside those that hold for all. ``step`` says how far spreading is relaxed
-    for it, ``due_ms`` when it is relaxed further; None: it is not. ``waits``: it will be relaxed, and its time begins
+    for it. At ``due_ms`` it is relaxed further; with None it is not. ``waits``: it will be relaxed, and its time begins
     when the ResourceManager has been told.
     """
 
@@ -35,7 +35,7 @@ class Ask:
 
 
 class Asks:
-    """All asks by id, in the order in which they were made. What is new has to get a place first."""
+    """All asks by id, in the order in which they were made. A new ask first has to get a place."""
 
     def __init__(self) -> None:
         self._by_id: dict[str, Ask] = {}

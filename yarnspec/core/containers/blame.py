@@ -1,7 +1,7 @@
-"""Who is to blame for a container's end, from its exit code, its host's state and YARN's diagnostics.
+"""Finds out whose fault a container's end was, from its exit code, its host's state and YARN's diagnostics.
 
-Spark counts a task failure against the application for every executor that ends by the application's fault, and
-gives up after a few; an executor that the cluster took away must cost nothing.
+For every executor that ends by the application's fault Spark counts a task failure, and after a few it gives up. An
+executor that the cluster took away must cost nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CLUSTER_TOOK_IT = {
     -107: "the container ended with the application",
     -108: "the host's container scheduler ended the container",
 }
-# Of these, the ends that come again at once when the next container starts on the same host.
+# The ends among these that come again at once when the next container starts on the same host.
 _COMES_AGAIN = frozenset({-101})
 _MEMORY = {-103: "virtual", -104: "physical"}
 _RELEASED = -100

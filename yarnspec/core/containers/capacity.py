@@ -68,8 +68,8 @@ class Comparison(NamedTuple):
 def compare(tasks_left: int, slots_elsewhere: int, slots_here: int, factor: float) -> Comparison:
     """Compare how long the tasks that are left take with a host that is ``factor`` times as slow, and without.
 
-    With it, all slots share the work in proportion to their speed, and the last task that the slow host takes ends late
-    by its slowness, or is copied. With few tasks left that end decides; with many waves the additional slots do.
+    With the host, all slots share the work in proportion to their speed. But the last task of the slow host ends late,
+    or is copied. If few tasks are left, that late end decides. If many waves are left, the additional slots decide.
     """
     if slots_elsewhere <= 0:
         return Comparison(sooner_without=False, text="no slot is left elsewhere")

@@ -22,7 +22,7 @@ class Executor:
     registered_ms: int | None = None
     why: str = ""
     of_earlier_context: bool = False
-    """It served a SparkContext that has stopped: the one that runs now never knew it."""
+    """The executor served a SparkContext that has stopped. The present one never knew it."""
     preemption_announced: bool = False
     extra: bool = False
 

@@ -213,7 +213,7 @@ class ExecutorTable:
         return tuple(withdrawn)
 
     def spare_surplus(self) -> tuple[str, ...]:
-        """Of the executors with a container the newest that are too many count beside the target from now on."""
+        """Count the newest surplus executors beside the target from now on. Returns their ids."""
         surplus = self._rows.count("allocated", "running", extra=False) - self.wanted
         spared: list[str] = []
         for row in self.rows[::-1]:

@@ -1,4 +1,4 @@
-"""Where a container may go: the hosts as the plan sees them, and the emptiest of those that the rules leave.
+"""Decides where a container may go: the hosts as the plan sees them, and the emptiest of those that the rules leave.
 
 The rules of one container, in the words of ``docs/placement.md``:
 
@@ -8,7 +8,7 @@ The rules of one container, in the words of ``docs/placement.md``:
 
 Spreading is water-filling: the next container goes to the host with the fewest of ours. Among equals a host that is not
 slow comes first, then the one with the most room. A host without room by the ResourceManager's last report does not
-count. Everything here is plain values: who asks keeps the books (``placing.py``).
+count. Everything here is plain values; ``placing.py`` keeps the books.
 """
 
 from __future__ import annotations

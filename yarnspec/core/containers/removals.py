@@ -1,7 +1,7 @@
 """Executors that Spark gave up while YARN says nothing of their containers.
 
-Usually the end of the container is heard of within a second or two, and says why. Where it is not (a process that
-hangs, a host that is cut off), the container is of no use to anybody: it is released, and so replaced.
+Usually YARN tells of the container's end within a second or two, and why. If it does not (a process that hangs, a host
+that is cut off), nobody can use the container. So the core releases it, and a replacement is asked for.
 """
 
 from __future__ import annotations

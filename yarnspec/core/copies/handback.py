@@ -1,9 +1,9 @@
 """Gives the extra containers back once speculation has stopped for good.
 
-Nobody keeps up the knowledge of tasks any more, so jobs alone decide. An extra executor takes no new task, and is
-released when the jobs have ended that ran at the stop. The driver may then find something in it that may still be read:
-cached or locally checkpointed data, or map outputs that Spark has not forgotten. Such an executor is kept for good and
-takes tasks again. An executor that has not registered yet goes at once.
+The task table is no longer kept up, so jobs alone decide. An extra executor takes no new task, and is released when the
+jobs have ended that ran at the stop. It may still hold data that somebody may read: cached or locally checkpointed
+data, or map outputs that Spark has not forgotten. The driver says so. Such an executor is kept for good and takes tasks
+again. An executor that has not registered yet goes at once.
 """
 
 from __future__ import annotations

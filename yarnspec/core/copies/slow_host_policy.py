@@ -1,12 +1,12 @@
 """Decides which hosts are blocked for slowness, and how widely: as far as the evidence reaches.
 
-The speculative execution proposal (FLINK-10644) blocks the node of every slow task for a minute. That alone loses hosts
-to skewed data and to bad luck, which users of similar systems complain about ("do not lose a host on one guess"). So
-the level of a block follows what the tasks prove:
+The speculative execution proposal (FLINK-10644) blocks the node of every slow task for a minute. That rule alone loses
+hosts to skewed data and bad luck. Users of similar systems complain: "do not lose a host on one guess". So the level of
+a block follows what the tasks prove:
 
 * Slow tasks by themselves, one or several, prove nothing against a host. Each is copied, and only that task is kept off
   the host for that time.
-* A host may be proven slow by all its tasks, of any stages (``HostSpeeds``). It is then kept off for the application,
+* A host may be proven slow by all its tasks, of any stages (``HostSpeeds``). The application then stays off the host
   for a minute.
 
 In each case running executors and tasks stay on the host (MARK_BLOCKED). No host is blocked while the remaining work
@@ -131,7 +131,7 @@ class SlowHostPolicy:
             key = Key("application", slow.host)
             if slow.host in self._blocklist or slow.latest_ms <= self._came_back_ms.get(slow.host, -1):
                 continue
-            # What is wished for at the same time may be blocked by then: its slots carry nothing for this one.
+            # Hosts of other wishes may be blocked by then. Their slots do not count for this one.
             slots = self._slots_elsewhere(slow.host, {wish.host for wish in wishes})
             comparison = compare(tasks_left, *slots, slow.factor)
             if comparison.sooner_without:

@@ -48,7 +48,7 @@ SETTLE_TIMER = "ended-jobs"
 _TASKS_NOTED = 5_000
 _HOSTS_NOTED = 5_000
 _AT_ONCE = 25
-"""So many verdicts are told, and copies asked for, in a pass: each costs it time. The others come in the next ones."""
+"""Most verdicts told, and most copies asked for, in one pass, because each costs time. The next passes do the rest."""
 IN_ONE_STEP = 50_000
 """If more tasks run, a look at them takes two steps, half an interval apart: nothing else waits for all of it."""
 _TIMES_YOUNG = 2
@@ -182,7 +182,7 @@ class Speculation:
         return self._block_each(wishes, now_ms)
 
     def _healthy_hosts(self, now_ms: int) -> set[str]:
-        """Those with an executor that proved healthy."""
+        """Hosts with an executor that proved healthy."""
         young_ms = self.settings.executor.young_age_ms
         return {row.host for row in self.containers.rows if row.healthy(now_ms, young_ms) and row.state == "running"}
 

@@ -4,19 +4,19 @@ An extra container is asked for when a copy has waited for a while and no task w
 container would help, and their number is Spark's decision. And a task of another stage might get the slot before the
 copy, which would ask for the next container, and so on. The container is kept off the hosts on which the copied tasks
 run, and off blocked hosts. If no host is left then, only the oldest copy counts, and other copies that can start
-wherever it can. If tasks wait for slots while executors stand idle on blocked hosts (all of them may be there), as many
-containers are asked for in their place.
+wherever it can. Executors on blocked hosts may stand idle while tasks wait for slots. Then as many containers are asked
+for in their place.
 
-An extra container is given back under three conditions: no copy waits that could start there, it has been without a
-task for a while, and it holds nothing that may still be read. First it takes no new tasks. If it still has none a
-moment later, the driver is asked what it holds. If it holds nothing, it is released: neither a task that was on its way
-nor data are lost. Else it takes tasks again, and the driver is asked once more after a while.
+An extra container is given back under three conditions. No copy waits that could start there. It has been without a
+task for a while. It holds nothing that may still be read. First it takes no new tasks. If it still has none a moment
+later, the driver is asked what it holds. If it holds nothing, it is released: neither a task that was on its way nor
+data are lost. Else it takes tasks again, and the driver is asked once more after a while.
 
 Cached or locally checkpointed data keep the container as long as they are there: only the program knows when they end.
 Map outputs keep it as long as Spark has not forgotten their shuffles, however their attempts and jobs ended. The next
 job may be the next part of the same query, or the rest of a failed stage attempt. But when no job has run for some
-minutes, the container goes with its map outputs: in a session Spark remembers a shuffle as long as somebody holds its
-DataFrame.
+minutes, the container goes with its map outputs. In a session Spark remembers a shuffle as long as a DataFrame refers
+to it.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from yarnspec.core.tasks.task_table import TaskTable
 _MOST_PER_EPOCH = IDS_PER_EPOCH // 100
 """Executor ids are limited, and the ordinary executors need them more."""
 _LOOKED_AT = 100
-"""So many waiting copies are looked at in one pass, the oldest: their containers serve the later ones, too."""
+"""How many waiting copies one pass looks at, the oldest first. Their containers serve the later ones, too."""
 _ASK_AGAIN_MS = 60_000
-"""So long after an executor was found to hold data the driver is asked again."""
+"""How long after an executor was found to hold data the driver is asked again."""
 OUTPUTS_KEPT_MS = 5 * 60_000
 """Map outputs keep an executor so long after the last job: as long as Spark lets one query broadcast between jobs."""
 

@@ -131,7 +131,7 @@ def spans(stage: StageTasks, count: int, now_ms: int) -> list[tuple[int, int]]:
 
 
 def _newest(index: Column, rows: Column) -> Column:
-    """Of rows in the order in which they were heard of the last one of each index."""
+    """The last row of each index. ``rows`` are in the order in which they were heard of."""
     if not len(rows):
         return rows
     newest = np.full(int(index.max()) + 1, NONE)

@@ -395,7 +395,7 @@ class TaskCopies:
         said = (
             f"task {stage.stage}.{attempt.index} could not fetch a map output, which was lost: only originals come back"
         )
-        # Of the stage itself a further attempt may run already, which waited for the output to be there again.
+        # A further attempt of the stage itself may run already: it waited until the output was there again.
         others = self._readers_beside(stage.stage) - {stage.stage}
         keys = {stage.key, *(key for key in self._table.stages if key[0] in others)} - self._banned.keys()
         self._banned.update(dict.fromkeys(keys, said))

@@ -32,7 +32,7 @@ class BaselineSettings(CommonDetectorSettings, frozen=True, kw_only=True):
 def needed(tasks: int, ratio: float) -> int:
     """N x R as a number of tasks: rounded up, for with fewer than N x R finished there is no baseline.
 
-    Of 10 tasks and 0.75 that is 8; of 3 tasks 3 and of a single task 1, so that neither can ever be judged.
+    With 0.75, 10 tasks need 8. 3 tasks need 3 and a single task 1, so neither can ever be judged.
     """
     # 30 x 0.1 is a little more than 3 in floating point, and is 3.
     return max(0, min(tasks, math.ceil(tasks * ratio - 1e-9)))

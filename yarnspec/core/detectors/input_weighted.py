@@ -1,8 +1,8 @@
 """The execution-time detector on time per input byte, so that a task with much to read is not taken for a slow one.
 
 A task's input is its estimate from before it read (file splits, map outputs), else the bytes that it had read at its
-end. A running task without an estimate is measured by the bytes that it has read so far, unless it runs Python: the JVM
-reads ahead of Python, so that its counters cannot be believed. Such a task is measured by time alone.
+end. A running task without an estimate is measured by the bytes that it has read so far. If such a task runs Python,
+only its time counts: the JVM reads ahead of Python, so its counters cannot be believed.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ class _Assessment:
     slow: Column
 
     def numbers(self, at: int) -> dict[str, float]:
-        """Those of one attempt that are known, with three digits after the point: NaN has no place in JSON."""
+        """The known numbers of one attempt, with three digits after the point. NaN is left out: JSON has none."""
         named = {
             "elapsed_ms": self.elapsed_ms, "start_ms": self.start_ms, "expected_ms": self.expected_ms,
             "ratio": self.ratio, "late_from": self.late_from, "remaining_ms": self.remaining_ms,
@@ -147,7 +147,7 @@ class ProgressDetector:
         self._slow[stage.key] = stage, _NO_ROWS
         if known is not stage or stage.key in self._speeds.turn:
             return self._candidates(stage, now_ms)
-        # Of many stages only some are looked through in a pass; of the others what was slow is judged again.
+        # A pass looks through only some of many stages. In the others it judges again the attempts that were slow.
         rows = earlier[stage.is_running(earlier)]
         found: Column = rows[~stage.finished_tasks(stage.rows["index"][rows])]
         return found
@@ -202,7 +202,7 @@ class ProgressDetector:
         )  # fmt: skip
 
     def min_finished(self, stage: StageTasks) -> int:
-        """So many can be compared with; on a host that is known as slow a task may be slow before."""
+        """Tasks that must have finished before others are compared with them. A host known as slow needs none."""
         return min(self._settings.min_finished, stage.tasks)
 
     def threshold_ms(self, stage: StageTasks, now_ms: int) -> int | None:  # noqa: ARG002 - as the last pass saw it

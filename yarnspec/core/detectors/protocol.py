@@ -203,7 +203,7 @@ def input_numbers(stage: StageTasks, row: int, read_bytes: float = 0.0) -> dict[
 
 
 def input_said(numbers: Mapping[str, float]) -> str:
-    """What is known of an attempt's input, or what stands in for it, for a sentence."""
+    """Words for the input of an attempt, or for the measure that stands in for it."""
     if "input_bytes" in numbers:
         return f"{numbers['input_bytes'] / MB:.1f} MB of input"
     if "read_bytes" in numbers:

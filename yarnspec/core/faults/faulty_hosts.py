@@ -22,7 +22,7 @@ A block reaches as far as the evidence, as in Spark's ``excludeOnFailure``:
   that ended well there, and more than chance explains within the stage. Then the stage is kept off, because something
   that it needs may be missing (a library, a mount, memory of its own);
 * no more tasks can be kept off one by one, and many of them wait to be tried elsewhere: their stage is held back. A
-  host where everything fails at once gets through dozens of tasks while the others are busy, and a task that it gets
+  host where everything fails at once gets through dozens of tasks while the others are busy. A task that fails there
   four times ends the job. This is no proof: it ends when three of these tasks have failed elsewhere as well;
 * as many tasks as ``faulty_tasks`` failed there and succeeded elsewhere, and more than chance explains, given all tasks
   that ended well there and elsewhere: the application is kept off.
@@ -51,15 +51,15 @@ BY_DEATHS = "young-death detector"
 _TASKS_KEPT = 10_000
 _TASKS_OF_STAGE = 2
 _SINGLE_TASKS_MAX = 50
-"""So many tasks at most are kept off by themselves at once."""
+"""Most tasks that are kept off one by one at the same time."""
 _WAITING_MIN = 10
-"""Where no more can be kept off, so many that failed on a host must wait to be tried elsewhere."""
+"""If no more tasks can be kept off, at least this many that failed on a host must wait to be tried elsewhere."""
 _SHARED_ENOUGH = 3
-"""So many of them that fail elsewhere as well are no accident: it is not this host."""
+"""If this many of them fail elsewhere as well, the host is not to blame."""
 _TIMES_THE_OTHERS = 2
-"""So many times as many tasks must have failed here as on all other hosts together."""
+"""How many times as many tasks must have failed here as on all other hosts together."""
 _CHANCE = 0.01
-"""So likely at most may chance be, divided by the failures: each of them is a new opportunity for it."""
+"""Highest probability of chance, divided by the failures: each failure is one more opportunity for chance."""
 _DISKS_FAILED = -101
 # YARN's limits, Spark's code for a full Java heap, and SIGKILL: the kernel's way of ending who takes too much.
 _OUT_OF_MEMORY = frozenset({-103, -104, 52, SIGKILL_EXIT})
@@ -116,7 +116,7 @@ class Faults:
                 self._stages[block.key] = block.host
 
     def ended_well(self, counts: Mapping[str, int], now_ms: int) -> None:
-        """So many tasks have ended well on these hosts. Called before their ends are told one by one."""
+        """Count tasks that have ended well on these hosts. Called before their ends are told one by one."""
         self._well.add(counts, now_ms)
 
     def attempt_ended(self, stage: StageTasks, attempt: TaskAttempt, now_ms: int) -> list[BlockRequested]:

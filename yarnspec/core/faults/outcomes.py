@@ -1,8 +1,9 @@
 """How tasks ended on each host of late, and how likely chance alone puts so many failures on one host.
 
-Failures that have nothing to do with hosts (a service that does not answer now and then) fall on hosts as tasks do: a
-host with a quarter of the tasks gets a quarter of them. The more failures a host has beyond its share, the less likely
-chance explains them (Fisher's exact test). With few hosts each of them is tested, and the unluckiest one counts.
+Some failures have nothing to do with hosts, as when a service does not answer now and then. These fall on hosts as
+tasks do: a host with a quarter of the tasks gets a quarter of them. The more failures a host has beyond its share, the
+less likely chance explains them (Fisher's exact test). With few hosts each of them is tested, and the unluckiest one
+counts.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Outcomes:
         self._slices: deque[tuple[int, Counter[str]]] = deque()
 
     def add(self, counts: Mapping[str, int], now_ms: int) -> None:
-        """So many tasks have just ended well on each of these hosts."""
+        """Count tasks that have just ended well on each of these hosts."""
         if not counts:
             return
         at = now_ms // self._slice_ms

@@ -137,10 +137,9 @@ class WriteBegan(JournalRecord, frozen=True, kw_only=True, omit_defaults=True):
 class WriteCommitting(JournalRecord, frozen=True, kw_only=True, omit_defaults=True):
     """The files of this write are about to be shown: their number, and a digest of names and lengths. Summary.
 
-    For an RDD that is saved on HDFS or a local disk, the digest is also of their modification times. It is empty when
-    not known. ``made``: the shuffles that were made for this write alone: a map from their signatures, without the
-    number at the end, to how many there are of each. ``done_before``: how many writes to its path are known to have
-    been done before.
+    For an RDD that is saved on HDFS or a local disk, the digest is also of their modification times. An empty digest is
+    one that is not known. ``made`` counts the shuffles that were made for this write alone, by their signatures without
+    the number at the end. ``done_before``: how many writes to its path are known to have been done before.
     """
 
     NUMBER = 10

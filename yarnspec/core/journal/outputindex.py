@@ -40,7 +40,7 @@ class InMemory:
 class OutputIndex(Mapping[int, MapFinished]):
     """The newest record of each map of a shuffle, by the map's index, in its order.
 
-    What is held in memory is 8 bytes for each map that the shuffle has. Reading costs what the records' keeper takes.
+    The index takes 8 bytes of memory for each map of the shuffle. Reading a record costs one look into ``records``.
     """
 
     def __init__(self, maps: int, records: OutputRecords) -> None:

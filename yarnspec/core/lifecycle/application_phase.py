@@ -110,7 +110,7 @@ class ApplicationPhase:
         return ""
 
     def look(self, event: ev.Event, now_ms: int) -> list[Command]:
-        """What follows from an event for the phase."""
+        """Change the phase by an event. Returns the commands that follow."""
         commands: list[Command] = []
         match event:
             case ev.AttemptStarted():

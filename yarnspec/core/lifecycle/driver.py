@@ -32,10 +32,10 @@ Route = Callable[[Any, int], list[Command]]
 class Driver:
     """Follows the driver of one attempt through its epochs.
 
-    ``goal`` says how many executors a new SparkContext is to have.
-    ``context_over`` is called when a SparkContext is gone with all its stages, ``context_begun`` when one has started,
-    with whether it is the driver's first; ``epoch_over`` when the driver has died and another epoch of it will come,
-    ``epoch_begun`` when that has begun, with its epoch and why.
+    ``goal`` says how many executors a new SparkContext is to have. ``context_over`` is called when a SparkContext is
+    gone with all its stages. ``context_begun`` is called when one has started, and told whether it is the driver's
+    first. ``epoch_over`` is called when the driver has died and another epoch will come. ``epoch_begun`` is called when
+    that epoch has begun, with its number and the reason.
     """
 
     def __init__(

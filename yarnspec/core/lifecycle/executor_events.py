@@ -1,7 +1,7 @@
 """Handles the events of containers and their executors: allocated, registered, lost and replaced.
 
-``ExecutorTable`` is the table. This file decides what follows from its changes: whose fault an end was, what Spark is
-told about it, how long a replacement waits, and when further replacements are of no use.
+``ExecutorTable`` is the table. This file decides what follows from its changes. Whose fault was an end, and what is
+Spark told? How long does a replacement wait, and when are further replacements of no use?
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ LEFT_OVER_TIMER = "left-over-executors"
 class Executors:
     """Follows the executors of one attempt.
 
-    ``goal`` says how many there shall be when Spark wants so many. ``came`` is called when one has registered, ``gone``
-    with every row that leaves the table, ``died_young`` with every death that counts as a failed start, each for the
-    commands that follow from it elsewhere.
+    ``goal`` says how many there shall be when Spark wants so many. Three calls return the commands that follow
+    elsewhere. ``came`` is called when an executor has registered, and ``gone`` with every row that leaves the table.
+    ``died_young`` is called with every death that counts as a failed start.
     """
 
     def __init__(

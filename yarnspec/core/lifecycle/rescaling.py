@@ -1,9 +1,9 @@
-"""When the number of executors of a running job changes, and the timeline of its changes.
+"""Decides when the number of executors of a running job changes, and keeps the timeline of its changes.
 
-Somebody asks for other bounds (`yarnspec scale`): the transition manager says when they take effect. *Sufficient* means
-that the hosts which are not blocked have room for the least, and that another number would be asked for; *desired*
-means room for the most. The end of a stage is the good moment. Executors beyond the most take no new task then, and go
-when they are idle and hold nothing that may still be read.
+Somebody asks for other bounds (`yarnspec scale`): the transition manager says when they take effect. *Sufficient*: the
+hosts that are not blocked have room for the least, and another number would be asked for. *Desired*: they have room for
+the most. The end of a stage is the good moment. Executors beyond the most take no new task then, and go when they are
+idle and hold nothing that may still be read.
 
 Nothing else waits for this: executors that register get tasks at once, replacements and what dynamic allocation wants
 are asked for at once. Executors that come later than the start are a rescale of their own in the timeline, one for each
@@ -36,7 +36,7 @@ _OFF_MS = -1
 
 
 class Room:
-    """For how many executors the cluster has room, whoever uses it now; None: nobody knows."""
+    """The number of executors for which the cluster has room, in use or free; None if nobody knows."""
 
     def __init__(self, settings: Settings, hosts: Hosts, blocklist: Blocklist) -> None:
         self._memory_mb = max(1, settings.executor_memory_mb)
@@ -115,7 +115,7 @@ class Rescaling:
         return []
 
     def look(self, event: ev.Event, now_ms: int) -> list[Command]:
-        """What follows from an event."""
+        """Let an event change the wait for resources. Returns the commands that follow."""
         if self._manager is None:
             return []
         if self._pending is not None:
@@ -150,7 +150,7 @@ class Rescaling:
     # what is told
 
     def waits_for(self) -> tuple[str, int | None]:
-        """What a change waits for, and until when at the latest; an empty text when none is asked for."""
+        """Words for the wait of a change, with its latest end; empty when no change is asked for."""
         if self._manager is None or self._pending is None:
             return "", None
         least, most = self._pending

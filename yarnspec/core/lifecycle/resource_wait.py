@@ -1,8 +1,8 @@
-"""What is enough to start with, and what is all that a job can use: by bounds, or by Spark's own rule.
+"""Decides which executors are enough to start a job, and which are all that it can use: by bounds, or by Spark's rule.
 
-With *bounds* (``resources.min_executors``, ``max_executors``) executors on blocked hosts do not count. Without them it
-is Spark's rule in the words of the transition manager: a share of the executors is desired, anything is sufficient, and
-the stabilization begins with the SparkContext.
+With *bounds* (``resources.min_executors``, ``max_executors``) executors on blocked hosts do not count. Without bounds,
+Spark's rule is told in the words of the transition manager. A share of the executors is desired, anything is
+sufficient, and the stabilization begins with the SparkContext.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""When to go over to other resources: one state machine for the wait at the start and for changes while a job runs.
+"""Decides when to go over to other resources: one state machine for the start and for changes while a job runs.
 
  Cooldown ──over, nothing changed──▶ Idling ──change, sufficient──▶ Stabilizing ──over──▶ Stabilized ──trigger or──▶ Transitioning
      │                                 ▲                              │      │                 │       max-delay,          ▲
@@ -18,7 +18,7 @@ from typing import Protocol
 
 
 class Resources(Protocol):
-    """What the manager asks of the world whenever it has to decide; it keeps no answer."""
+    """The questions that the manager asks whenever it has to decide. It keeps no answer."""
 
     def sufficient(self) -> bool:
         """Whether there is the least that the job needs. While it runs: and a transition would change something."""
@@ -57,7 +57,7 @@ class Cooldown:
         return self
 
     def on_time(self, _now_ms: int, _resources: Resources, timing: Timing) -> Phase:
-        """It is over. A change that was seen meanwhile counts from now on, not from when it was seen."""
+        """The cooldown is over. A change that was seen meanwhile counts from now on, not from when it was seen."""
         return Stabilizing.begin(self.end_ms, timing) if self.changed else Idling()
 
 
@@ -105,7 +105,7 @@ class Stabilizing:
         return self.end_ms if self.look_ms is None else min(self.end_ms, self.look_ms)
 
     def on_change(self, now_ms: int, _resources: Resources, timing: Timing) -> Phase:
-        """A further change does not prolong it; after max-delay it is looked at."""
+        """A further change does not prolong the stabilization; after max-delay it is looked at."""
         return replace(self, look_ms=_after(now_ms, timing.max_delay_ms)) if self.look_ms is None else self
 
     def on_trigger(self, resources: Resources) -> Phase:
@@ -128,7 +128,7 @@ class Stabilized:
     due_ms: int | None
 
     def on_change(self, _now_ms: int, _resources: Resources, _timing: Timing) -> Phase:
-        """What has come meanwhile is used as well."""
+        """Nothing to do: the transition uses all resources that are there then."""
         return self
 
     def on_trigger(self, resources: Resources) -> Phase:
@@ -142,7 +142,7 @@ class Stabilized:
 
 @dataclass(frozen=True, slots=True)
 class Transitioning:
-    """It is decided. Nothing leads out of here but a new beginning."""
+    """The transition is decided. Nothing leads out of here but a new beginning."""
 
     @property
     def due_ms(self) -> None:
@@ -168,8 +168,8 @@ Phase = Cooldown | Idling | Stabilizing | Stabilized | Transitioning
 class StateTransitionManager:
     """The machine from its beginning to one transition; ``begin`` starts it anew.
 
-    Whoever has it tells it of changes, triggers and time, and looks after each whether it is in ``Transitioning``.
-    Which timer rings does not matter: a time that nothing is due at changes nothing.
+    Its owner tells it of changes, triggers and time, and looks after each whether the phase is ``Transitioning``. Which
+    timer rings does not matter: a time that nothing is due at changes nothing.
     """
 
     def __init__(self, timing: Timing, resources: Resources, now_ms: int) -> None:

@@ -94,9 +94,9 @@ ApplicationPhaseName = Literal[
 class EnterPhase(Command, frozen=True):
     """The application is in this phase now, or waits for something else in it: for the event log and the status.
 
-    The job goes on with ``sufficient`` executors, and can use ``desired``. ``asked_for``: so many are asked for in all;
-    None: as many as Spark says, which has no bounds here. ``until_ms``: when the wait ends at the
-    latest; None: nobody knows.
+    The job goes on with ``sufficient`` executors, and can use ``desired``. ``asked_for``: how many are asked for in
+    all; null where Spark says how many, without bounds. ``until_ms``: when the wait ends at the latest; null if nobody
+    knows.
     """
 
     phase: ApplicationPhaseName
@@ -241,7 +241,7 @@ class TaskBlock(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UpdateTaskBlocks(Command, frozen=True):
-    """The whole list of places where Spark must start no task. It replaces the list before it.
+    """The whole list of places where Spark must start no task. Each list replaces the one before.
 
     ``hosts`` and ``executors`` take no task at all. ``stages`` has the places that take no task of one stage, or not
     one task.

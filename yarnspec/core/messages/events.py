@@ -33,8 +33,9 @@ def type_name(kind: type[msgspec.Struct]) -> str:
 class HostReport(msgspec.Struct, frozen=True, kw_only=True):
     """One NodeManager as the ResourceManager reports it; ``host`` is the node id without its port.
 
-    ``free_memory_mb`` is what no container of any application uses; None: it is not told. In the event log it stands as
-    it was when the host changed otherwise. ``suits``: the user's constraint can hold there, by the host's attributes.
+    ``free_memory_mb``: memory that no container of any application uses; null if it is not told. The event log has it
+    as it was when the host changed otherwise. ``suits``: the user's constraint can hold there, by the host's
+    attributes.
     """
 
     host: str
@@ -66,8 +67,8 @@ class AttemptStarted(Event, frozen=True):
 class HostsReported(Event, frozen=True):
     """All hosts (NodeManagers) of the cluster and their states, as the ResourceManager knows them now.
 
-    In the event log only the first record of an epoch is ``whole``. The others hold only the hosts that changed, and
-    the names of those that are ``gone``: all hosts of a large cluster would fill the log.
+    In the event log only the first record of an epoch is ``whole``. All hosts of a large cluster would fill the log. So
+    the other records hold only the hosts that changed, and the names of those that are ``gone``.
     """
 
     hosts: tuple[HostReport, ...]
@@ -202,8 +203,8 @@ class ExecutorsUnwanted(Event, frozen=True):
 class ContainerAllocated(Event, frozen=True):
     """YARN gave a container, and it was accepted. ``executor_id``: the executor that will run in it.
 
-    ``wanted_id``: the placement that YARN's answer satisfied. It differs from ``executor_id`` if the provider had bound
-    that executor's request to another placement. Empty: the same one.
+    ``wanted_id``: the placement that YARN's answer satisfied. Usually empty, which means ``executor_id``. Another one
+    if the provider had bound that executor's request to another placement.
     """
 
     executor_id: str

@@ -55,7 +55,7 @@ class StageSpeculation(msgspec.Struct, frozen=True, kw_only=True, rename=_NAMES)
 
 
 class LedgerFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """What copies did in all; see ``ledger.py`` for how the gain is estimated."""
+    """The effect of all copies; see ``ledger.py`` for how the gain is estimated."""
 
     copies_asked: int
     copies_launched: int

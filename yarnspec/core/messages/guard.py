@@ -1,7 +1,7 @@
 """Keeps a fault in an aid from ending the job.
 
-Copies and learnt blocks make a job quicker; without them it still runs. So where the parts that find and treat slow
-tasks meet something that nobody thought of, they stop for good, say so once, and the rest of the core goes on.
+Copies and learnt blocks make a job quicker; without them it still runs. So a part that finds or treats slow tasks stops
+for good when it meets an unexpected fault. It says so once, and the rest of the core goes on.
 """
 
 from __future__ import annotations

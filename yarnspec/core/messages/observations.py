@@ -119,7 +119,7 @@ _NAMES = frozenset(COLUMNS)
 class ObservationsBuilder:
     """Makes a batch row by row, for sources that have rows one by one: Spark's event log, the simulator, tests.
 
-    A column that is not named is not known (``NONE``). Hosts, executors and text are given as strings.
+    A column that a row leaves out is not known (``NONE``). Hosts, executors and text are given as strings.
     """
 
     def __init__(self) -> None:

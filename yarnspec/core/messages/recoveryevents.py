@@ -1,7 +1,7 @@
 """The events of recovery: the journal's records of earlier epochs, and the driver's messages about shuffles.
 
-No bytes of map outputs are in them. The data that registers a map output again goes past the core: from the driver to
-the journal, and from the journal to the next driver.
+They hold no bytes of map outputs. The data that registers a map output again goes past the core, from the driver to the
+journal and from there to the next driver.
 """
 
 from __future__ import annotations

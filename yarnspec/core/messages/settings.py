@@ -26,13 +26,13 @@ class RecoverySettings(RecoveryOptions, frozen=True, kw_only=True):
     """The options of recovery as an attempt has them, and what it adds to them.
 
     ``enabled`` and ``driver_restarts`` may be less than a user asked for. ``off`` says why finished work is not kept
-    although that was wanted, ``refused`` why a later epoch must not run without it. ``replay_wait_ms``: how long a
-    driver with a past waits for the journal, ``question_wait_ms``: any driver with a question about a shuffle;
-    ``recorded_maps``: how many maps the shuffles may have that are recorded at a time; ``fruitless_epochs``: how many
-    in a row may end with nothing new finished, beside ``taken_away``: those of attempts
-    that somebody outside ended; ``epochs_per_attempt``: how many numbers of epochs each attempt has. A driver that died
-    is started again at once the first time, the second time after ``restart_first_ms``, each further time after twice
-    as long, at most ``restart_max_ms``.
+    although that was wanted, ``refused`` why a later epoch must not run without it. ``replay_wait_ms``: how long the
+    next driver waits for the journal. ``question_wait_ms``: how long any driver waits with a question about a shuffle.
+    ``recorded_maps``: how many maps the shuffles may have that are recorded at a time. ``fruitless_epochs``: how many
+    epochs in a row may end with nothing new finished. Epochs in ``taken_away`` do not count: somebody outside ended
+    their attempts. ``epochs_per_attempt``: how many numbers of epochs each attempt has. A driver that died is started
+    again at once the first time. The second start waits for ``restart_first_ms``, each further one twice as long, at
+    most ``restart_max_ms``.
     """
 
     enabled: bool = False

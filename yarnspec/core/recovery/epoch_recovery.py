@@ -104,7 +104,7 @@ class EpochRecovery:
         }
         # No guard for writes: going on without an answer may be worse than any end.
         unguarded: dict[type[ev.Event], Route] = {
-            # What is recorded by then is used again also after a fault of ours.
+            # Work recorded by then is used again, also after a fault of ours.
             rec.RecordingStopped: self._recording_stopped,
             rec.JournalReplayed: self._replayed_too,
             rec.RecordingEnded: self._ended_too,
@@ -348,7 +348,7 @@ class EpochRecovery:
 
     def _declared(self, event: rec.ShuffleDeclared, now_ms: int) -> list[Command]:
         self._questions.append((event, now_ms))
-        # What is offered has to be known first; without recovery there is nothing to be known.
+        # The saved work has to be known first. Without recovery there is none.
         if not self._settings.enabled or self._replayed or self._overdue or self._off:
             return self._answer_all(now_ms)
         if self._timers.wanted(QUESTION_TIMER):
@@ -409,7 +409,7 @@ class EpochRecovery:
         return f"the journal has room for the outputs of {most:,} maps"
 
     def _leave_out(self, declared: rec.ShuffleDeclared, why: str) -> list[Command]:
-        """Without a shuffle that is not recorded, everything computed from it is of no use to a later epoch."""
+        """Leave a shuffle unrecorded. Everything computed from it is then of no use to a later epoch."""
         if self._off:
             return []
         if not self._replayed:

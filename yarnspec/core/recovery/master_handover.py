@@ -37,7 +37,7 @@ CARRY_TIMER = "record-state"
 
 _BLOCKS_MS = 1_000
 _LEARNT_MS = 5_000
-"""What is learnt and counted changes all the time."""
+"""A longer pause, because learnt and counted numbers change all the time."""
 _HOSTS_MAX = 500
 _REASON_CHARS = 500
 _TELLS = (ev.Observed, ev.CopyRefused, ev.UnblockRequested, ev.DriverLost)

@@ -1,11 +1,11 @@
 """The hosts that hold map outputs whose executors are gone: for which of them recovery waits, and how long.
 
-The window for outputs of earlier epochs opens when the journal was read. It closes when every host has reported, or
-``window_ms`` after executors can reach the driver. (``previous-worker.recovery.timeout`` in the batch job recovery
-proposal, FLIP-383.) An executor that runs by then may take longer: reading many outputs takes time, and the driver
-waits while more of them arrive. If live adoption is on, the outputs of an executor that died in this epoch wait
-``live_adoption_ms``. Until then each host that is waited for is a required host: a container is asked for on it
-(``containers.py``). A host that is blocked, gone or too late is given up for good, and its outputs are computed again.
+The window for outputs of earlier epochs opens when the journal was read. The window closes when every host has
+reported, or ``window_ms`` after executors can reach the driver (``previous-worker.recovery.timeout`` in FLIP-383). An
+executor that runs by then may take longer: reading many outputs takes time, and the driver waits while more of them
+arrive. If live adoption is on, the outputs of an executor that died in this epoch wait ``live_adoption_ms``. Until then
+each host that is waited for is a required host: a container is asked for on it (``containers.py``). A host that is
+blocked, gone or too late is given up for good, and its outputs are computed again.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class SavedOutputHosts:
         return ended.outputs if ended is not None else 0
 
     def _useless(self, host: str) -> str:
-        # What runs there already goes on, and may be about to report.
+        # Executors that run there go on, and may be about to report.
         if host in self._blocklist and host not in self._containers.occupied:
             return "the host is blocked"
         if self._hosts.reported and host not in self._hosts.running:

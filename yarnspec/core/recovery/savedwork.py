@@ -73,7 +73,7 @@ def saved_writes(recorded: Recorded) -> tuple[SavedWrite, ...]:
 
 
 def moved_writes(recorded: Recorded) -> tuple[SavedWrite, ...]:
-    """Those of which nothing is left at their paths, and whose files may have another name."""
+    """Writes with nothing left at their paths, whose files may have another name."""
     return tuple(_as_saved(*recorded.moved[ordinal], state="committed") for ordinal in sorted(recorded.moved))
 
 

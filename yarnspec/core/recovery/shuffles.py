@@ -1,14 +1,14 @@
-"""Which saved shuffle a shuffle of this driver may take over, and why not (the batch job recovery proposal, FLIP-383).
+"""Decides which saved shuffle a shuffle of this driver may take over (the batch job recovery proposal, FLIP-383).
 
-A saved shuffle is one that an earlier epoch recorded. It is taken over when it is the same computation: the same
-signature, and the same number of maps and reduces. Three things speak against it, and in doubt they win:
+A saved shuffle is one that an earlier epoch recorded. A shuffle takes it over if both are the same computation: the
+same signature, and the same number of maps and reduces. Three things speak against it, and in doubt they win:
 
 * *The shuffle is uncertain*: INDETERMINATE, or computed from something that is. Then a map that ran again would not fit
   those that did not. Such a shuffle comes back whole or not at all.
 * *Its input may be something else today.* Another run of the maps of a shuffle below it may give other rows. UNORDERED
   counts as well, unless the user says otherwise: which of two equal rows comes first is chance, and nobody knows what
-  the program's functions return. Then the shuffle above is used only under two conditions: exactly that input is back
-  as a whole, and none of the input's maps ran after one of the maps above. A shuffle that is sorted by bounds may have
+  the program's functions return. Then the shuffle above is used only under two conditions. Exactly that input is back
+  as a whole. None of the input's maps ran after one of the maps above. A shuffle that is sorted by bounds may have
   other bounds today unless it is the same one, and so may all above it.
 * *The shuffle is not reusable*, or something that it was computed from is not. Nobody knows a part of what that
   computation does (the updates of accumulators, for example), and that part would be missing.
@@ -83,7 +83,7 @@ class Shuffles:
             if one.not_reusable:
                 self._refused[one.signature] = one.not_reusable
             elif one.outputs:
-                # It ran again since, and nothing was found against it.
+                # The shuffle ran again since, and nothing was found against it.
                 self._refused.pop(one.signature, None)
                 self._offered[one.shuffle] = one
                 self._by_signature.setdefault(one.signature, []).append(one.shuffle)
@@ -110,7 +110,7 @@ class Shuffles:
             uncertain=self.uncertain(declared),
             varies=self._varies(declared),
             bounded=self._has_bounds(declared),
-            # What was refused before would have to be done again in full, and what is above would not let it.
+            # A refused shuffle would have to run again in full, which the shuffles above do not allow.
             reusable=declared.reusable and declared.signature not in self._refused and not self._unreusable(declared),
             reused=saved is not None,
             newest=0 if saved is None else saved.newest,
@@ -149,7 +149,7 @@ class Shuffles:
     def supersede(self, declared: ShuffleDeclared) -> tuple[int, ...]:
         """The saved runs of a shuffle that runs anew, where that may give other rows; they are of no use from now on.
 
-        What is written of the new run must never be taken for something that was made of an older one.
+        Files written from the new run must never be taken for files made from an older one.
         """
         if not self._known[declared.shuffle].varies:
             return ()
@@ -187,7 +187,7 @@ class Shuffles:
     def uncertain(self, declared: ShuffleDeclared) -> bool:
         """Whether running one of its maps again may give something else than the first time."""
         parents = [self._known.get(parent) for parent in declared.parents]
-        # Of a parent that nobody has declared nothing is known.
+        # Nothing is known of a parent that nobody has declared.
         return declared.determinism == "indeterminate" or any(one is None or one.uncertain for one in parents)
 
     def _varies(self, declared: ShuffleDeclared) -> bool:

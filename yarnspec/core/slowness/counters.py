@@ -4,7 +4,7 @@ The JVM reads a task's input ahead of the Python worker, and an operator that so
 before it does anything else. So counters are believed only after a look at tasks that have ended. The counts of the
 last heartbeat before the end must fit the share of the task's time that had passed by then.
 
-A task may read much less than its input, which is its part of the files: only some columns, or row groups, of a Parquet
+A task's input is its part of the files, and the task may read much less: only some columns or row groups of a Parquet
 or ORC file. Tasks that have ended tell how much it will read, if they read about the same share of their inputs.
 """
 
@@ -81,8 +81,9 @@ def rates(
 ) -> Rates | None:
     """The rates of a stage's running attempts; None when its counters say nothing.
 
-    ``cold_ms``: for rows, what of their time is not the tasks' own. Of many attempts all that are ``suspicious`` times
-    slower than is typical are there (the slowest, if they are more than ``sample``), and a sample of the others.
+    ``cold_ms``: the part of each row's time that is not the task's own. If there are many attempts, those are rated
+    that are ``suspicious`` times slower than is typical, at most ``sample``, the slowest first. A sample of the others
+    is rated as well.
     """
     rows = stage.rows
     candidates = np.flatnonzero(stage.is_running() & (rows["counted_bytes"] >= _LEAST_BYTES))

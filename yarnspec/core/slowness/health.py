@@ -2,9 +2,9 @@
 
 The cause of the slowness may be over during the block, and the tasks that were late by it end first. So tasks are taken
 in the order of their ends, whenever they were launched. Their best run up to the last one counts (the cumulative sum of
-``likelihood``, for the opposite question). A task that was launched before the block counts as well. If it takes no
-longer than others although it ran while the host was slow, it did not feel the slowness, or only for a moment, because
-it was all but done when the slowness began.
+``likelihood``, for the opposite question). A task that was launched before the block counts as well. Such a task may
+take no longer than others although it ran while the host was slow. Then it hardly felt the slowness, because it was all
+but done when the slowness began.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ class HealthyRun(NamedTuple):
 
 
 def best_run(seen: Iterable[Seen], host: int, since_ms: int) -> HealthyRun:
-    """Of a host's tasks that ended since then; of none when there is none."""
+    """The best run among a host's tasks that ended since then; an empty run if none did."""
     of_host = [(each, (each.host == host) & (each.end_ms >= since_ms)) for each in seen]
     if not any(here.any() for _, here in of_host):
         return HealthyRun(0.0, 0, 0, 0)
     end_ms = np.concatenate([each.end_ms[here] for each, here in of_host])
     told = np.concatenate([each.told[here] for each, here in of_host])
-    # Of those that ended at once the late ones count as the last: no run leaves them out.
+    # Among tasks that ended at the same moment the late ones count as the last, so that no run leaves them out.
     backwards = np.lexsort((told, end_ms))[::-1]
     sums = np.cumsum(told[backwards])
     best = int(np.argmin(sums))

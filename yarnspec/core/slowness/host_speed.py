@@ -34,14 +34,14 @@ _BLOCKED_PRIOR = 2.5
 _SHRINK = 0.25
 _WEIGHT_MAX = 8
 _ENOUGH_NOW, _ENOUGH_THEN = 2, 4
-"""So many tasks of the running stages, or of one that ended, make the factor that was seen before irrelevant."""
+"""With this many tasks of the running stages, or of one that ended, the factor seen before is irrelevant."""
 _STAGES_KEPT = 16
 GOOD_MIN, LATE_MAX = -1.0, 8.0
-"""What all of a host's tasks count at least and at most: it may have become slow just now, or have recovered."""
+"""Bounds of the evidence of all of a host's tasks: the host may have become slow just now, or have recovered."""
 _SINGLE_MAX = 1.0
 """One late task of a stage that is over leaves no more than this behind: it may just have had more to do."""
 _JOINED_FROM = 1.0
-"""What stages say together of a host is worth adding up properly from here: below it nobody is suspected."""
+"""Evidence from which on the stages' evidence about a host is added up exactly. Below it nobody is suspected."""
 _NOBODY = -1
 _SAMPLE_MIN = 256
 _TELLING_ODDS, _TELLING_FACTOR = 0.5, 1.25
@@ -53,7 +53,7 @@ _STAGES_AT_LEAST, _ROWS_AT_ONCE, _ROWS_BESIDE = 2, 8_000, 256
 class HostVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """The evidence about a host's speed. ``factor``: how many times as long its tasks take as those of other hosts.
 
-    ``latest_ms``: when the newest of the late tasks ended, or was seen running late; a host that was slow an hour ago
+    ``latest_ms``: when the newest of the late tasks ended, or was seen running late. A host that was slow an hour ago
     and has had no task since is no news.
     """
 

@@ -29,18 +29,18 @@ from yarnspec.core.tasks.columns import Column
 FACTORS = np.log(np.array([2.0, 3.0, 4.5, 7.0, 11.0, 17.0, 30.0]))
 """How slow a slow host may be, in logarithms."""
 AFFECTED = 0.75
-"""The share of a slow host's tasks that are slow: it may be so for a part of the time, or in a part of what it does."""
+"""The share of a slow host's tasks that are slow. The host may be slow only at times, or only in a part of its work."""
 BEST_FIT = 0.6
-"""How slow a slow host is nobody knows: the factor that fits a task best counts so much less than a known one would."""
+"""Nobody knows how slow a slow host is. So the factor that fits a task best counts this much less than a known one."""
 LEAST, MOST, MOST_AGAINST_COPY = -1.5, 3.0, 3.5
-"""What one task can say; more when a copy of it has shown what it takes elsewhere."""
+"""Bounds of one task's evidence; more if a copy has shown how long the task takes elsewhere."""
 BEYOND_CHANCE = 1.0
-"""So much more one task can say than that the largest tasks are on one host by chance, of which it has a share."""
+"""How much one task's evidence may exceed that of chance: the largest tasks may all be on one host by chance."""
 _LOW, _STEP, _BINS = -3.0, 0.1, 80
 _KERNEL = 0.15
 """How much tasks that do the same differ, in logarithms."""
 _WIDE, _WIDE_WEIGHT = 0.35, 1.5
-"""Of few tasks it is not known how much tasks differ: so many of them are taken to say as little as this."""
+"""Few tasks do not show how much tasks differ. This wide a spread, with this weight, is assumed beside them."""
 _NEVER = 1e-6
 _UNFINISHED = 0.5
 """A running task of another host may well take this much (a logarithm) longer than it has."""

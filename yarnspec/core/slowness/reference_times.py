@@ -234,7 +234,7 @@ def _spread_within(values: Column, host: Column) -> float:
     hosts, group = numbered(host)
     counts = np.bincount(group)
     own = median_by(group, values, len(hosts))
-    # Of few values the median is too near to them: of a single one it is the value itself.
+    # The median of few values is too near to them: that of a single one is the value itself.
     several = counts[group] > 1
     if np.count_nonzero(several) < _ENOUGH_WITHIN:
         return float("inf")

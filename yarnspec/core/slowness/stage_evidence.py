@@ -1,10 +1,10 @@
 """The evidence of one stage about each host: the time of each task, so far or in all, against its expected time.
 
-An attempt is an observation of its host if it ended well, is late already, was late when another one won, or has
-counters that tell its speed. ``likelihood`` weighs the observations for and against a slow host. Tasks of cold
-executors are compared with each other. A copy's time is no observation: its task was late elsewhere, and may well have
-more to do than others. An original that its copy has beaten is compared with the copy. If the copy has run for long as
-well and has not won, the original says nothing about its host.
+An attempt is an observation of its host if it ended well, is late already, or was late when another one won. So is an
+attempt with counters that tell its speed. ``likelihood`` weighs the observations for and against a slow host. Tasks of
+cold executors are compared with each other. A copy's time is no observation: its task was late elsewhere, and may well
+have more to do than others. An original that its copy has beaten is compared with the copy. If the copy has run for
+long as well and has not won, the original says nothing about its host.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from yarnspec.core.tasks.places import UNKNOWN
 from yarnspec.core.tasks.stagetasks import StageTasks
 
 _LATEST = 16
-"""So many of a host's latest tasks are weighed: what came before says little of how it does now."""
+"""How many of a host's latest tasks are weighed. Earlier ones say little about the host now."""
 _YOUNG_NOISES = 5
 _HICCUP_NOISES = 2
-"""What is added to all times before they are compared, in noises: so much of a task's time says nothing of its host."""
+"""Added to all times before they are compared, in noises: this much of a task's time says nothing about its host."""
 _SUSPICIOUS = 2.0
-"""So much evidence there must be before only a host's worst run tells how slow it is."""
+"""Evidence from which on only a host's worst run tells how slow the host is."""
 _COLD_AMONG_WARM = 3
 """A cold task that only warm ones can be compared with is allowed so many times the time of a start."""
 _TELLING_NOISES = 2
@@ -135,7 +135,7 @@ class StageEvidence:
         larger = self._larger(now_ms) & ~self.paired
         self.late: Column = known & (own >= threshold_ms) & ~larger
         normal = known & ended & (raw < threshold_ms)
-        # Of what is over in a moment even ten times as slow would hardly be seen.
+        # In a task of a moment even a host ten times as slow would hardly be seen.
         self.telling: Column = (
             self.late | (known & self.paired) | (normal & (expected_ms >= settings.noise_ms * _TELLING_NOISES))
         )
@@ -276,7 +276,7 @@ def _others_rate(by_rate: Rates, host: Column) -> Column:
 
 
 def _without(rows: Column, values: Column, others: Column) -> tuple[Column, Column]:
-    """Those of the rows that are not among the others, which are sorted."""
+    """The rows that are not among ``others``, and their values. ``others`` is sorted."""
     if not len(others):
         return rows, values
     kept = others[np.minimum(np.searchsorted(others, rows), len(others) - 1)] != rows

@@ -1,9 +1,9 @@
 """Chooses the attempt that represents a task: the one that is likeliest to finish.
 
 The speculative execution proposal (FLINK-10644, "State Priority") ranks six states: FINISHED > RUNNING > INITIALIZING >
-DEPLOYING > SCHEDULED > CREATED, and among equals the attempt that was created first. Spark's driver tells of two of
-them: an attempt runs, from its launch on, or it has finished. Attempts that ended otherwise rank below these. So a task
-whose attempts have all failed is still represented by one.
+DEPLOYING > SCHEDULED > CREATED. Among equals the attempt that was created first comes first. Spark's driver tells of
+two states: an attempt runs, from its launch on, or it has finished. Attempts that ended otherwise rank below these. So
+a task whose attempts have all failed is still represented by one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The hosts and executors that tasks ran on: a number for each, and their counts.
 
-An executor is *cold* until its first task has ended well: until then a task also pays for loading classes, and the
+An executor is *cold* until its first task has ended well. Until then a task also pays for loading classes, and the
 first Python task for starting Python. Tasks on a cold executor say little about its host.
 """
 

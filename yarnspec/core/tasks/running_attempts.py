@@ -23,7 +23,7 @@ class RunningAttempt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def running_attempts(table: TaskTable, most: int) -> tuple[RunningAttempt, ...]:
-    """Those of all stages, at most so many: of each stage those that were launched first."""
+    """The running attempts of all stages, at most ``most``: of each stage those that were launched first."""
     found: list[RunningAttempt] = []
     for stage in table.stages.values():
         rows = np.flatnonzero(stage.is_running())[: most - len(found)]

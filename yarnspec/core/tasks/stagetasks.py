@@ -434,7 +434,7 @@ class StageTasks:
 
     def _win(self, rows_won: Column) -> None:
         rows = self.rows
-        # Of two that succeeded the one that was heard of first stands for the task.
+        # If two succeeded, the one that was heard of first stands for the task.
         index, first = np.unique(rows["index"][rows_won], return_index=True)
         won = self._by_index["won"]
         new = won[index] < 0

@@ -33,7 +33,7 @@ class Happened:
     stages_started: list[StageTasks] = field(default_factory=list)
     stages_ended: list[tuple[StageTasks, State]] = field(default_factory=list)
     attempts_ended: list[tuple[StageTasks, TaskAttempt]] = field(default_factory=list)
-    """Those that failed, copies, and those of tasks that have or had several attempts; in their order by stage."""
+    """Failed attempts, copies, and attempts of tasks that have or had several; in their order by stage."""
     copies_started: list[tuple[StageTasks, TaskAttempt]] = field(default_factory=list)
     succeeded: Counter[str] = field(default_factory=Counter)
     """How many attempts succeeded on each host."""
@@ -192,7 +192,7 @@ class TaskTable:
     def _end(self, stage: StageTasks, batch: Batch, ends: Column, happened: Happened) -> None:
         known = len(stage.rows)
         ended, lost = stage.end(batch, ends)
-        # Of an attempt whose launch was lost on its way its end tells.
+        # If the launch of an attempt was lost on its way, its end tells of it.
         copies = known + np.flatnonzero(stage.rows["speculative"][known:] == 1)
         happened.copies_started += [(stage, stage.attempt_at(row)) for row in copies.tolist()]
         self._tell(stage, ended, happened)

@@ -128,7 +128,7 @@ class WriteCoordinator:
         self._unread = bool(off)
         self._lost = self._lost or problem
         if self._lost:
-            # None is recognized, as what came after it is not known; but its files are, where they were moved to.
+            # No saved write is recognized, as later ones are not known. Its moved files are.
             self._writes.offer((), maybe_moved, reads)
         else:
             self._writes.offer(saved, moved, reads, recognize=same_program)
@@ -221,7 +221,7 @@ class WriteCoordinator:
             AnswerWrite(
                 question=question,
                 action=verdict.action,
-                # That it is committed may be recorded only now, and the program may move it.
+                # The commit may be recorded only now, and the program may move the files.
                 fenced=verdict.action == "skip",
                 check=verdict.check,
                 saved=verdict.saved,
@@ -302,7 +302,7 @@ class WriteCoordinator:
         begun = self._begun.get(event.write)
         if begun is not None and self._recording:
             said = f"write {begun.ordinal} is about to show its {event.files} files"
-            # What was to be created and is there already is never committed.
+            # A write that creates its path is never committed if the path exists already.
             under_way = [one.ordinal for one in self._begun.values() if not (one.mode in _CREATES and one.existed)]
             commands.append(
                 RecordCommitting(

@@ -105,7 +105,7 @@ class Writes:
 
     @property
     def unfinished(self) -> tuple[SavedWrite, ...]:
-        """Those that were not committed, as far as the journal knows."""
+        """Writes that were not committed, as far as the journal knows."""
         return tuple(one for one in self._open.values() if one.state != "committed")
 
     def next_ordinal(self) -> int:
@@ -122,10 +122,10 @@ class Writes:
         return done
 
     def undone(self, ordinal: int, *, restored: bool = False) -> SavedWrite | None:
-        """Nothing of an uncommitted one is left at its path; None when it is not as if it had never been there.
+        """Forget an uncommitted write of which nothing is left at its path; None if its traces still count.
 
-        ``restored``: what it had overwritten is there again, so that its commit did not come to its end. Where it had
-        taken the place of others it is what these did that is there again, and it stands for them.
+        ``restored``: the files that it had overwritten are there again, so its commit did not come to its end. If it
+        had taken the place of other writes, their files are there again, and it stands for them.
         """
         found = self._open.get(ordinal)
         if found is None or found.state == "committed":
@@ -167,7 +167,7 @@ class Writes:
         return self._again(declared, touched, declared.why_not or "it is none of those that were committed")
 
     def _declare_unknown(self, declared: WriteDeclared) -> WriteVerdict:
-        # What was read may have been the outcome of this very write.
+        # The program may have read the outcome of this very write.
         if _refused(declared):
             return WriteVerdict(
                 "run", f"something is there that an earlier driver epoch may have written: {self._unknown}"
@@ -226,7 +226,7 @@ class Writes:
     def _amended(self, declared: WriteDeclared) -> tuple[SavedWrite, ...]:
         """The open writes there, when all of them overwrote parts of just this path, as this one does.
 
-        None when a later one had found nothing there: the first would come to lie among its parts.
+        No write is amended if a later one had found nothing there: the first would come to lie among its parts.
         """
         touched = self._touching([declared.path])
         alike = all((one.mode, one.path) == ("amend", declared.path) for one in touched)

@@ -12,6 +12,7 @@ import msgspec
 from yarnspec.aliases import ALIASES
 from yarnspec.errors import UsageError
 from yarnspec.gateway.flags import javaproperties
+from yarnspec.gateway.flags.request import FLAGS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,32 +20,6 @@ if TYPE_CHECKING:
     from yarnspec.gateway.flags.request import SubmitRequest
 
 DEFAULTS_FILE = "spark-defaults.conf"
-
-# The property that a flag of spark-submit is another way to write.
-FLAG_PROPERTIES = {
-    "master": "spark.master",
-    "deploy_mode": "spark.submit.deployMode",
-    "name": "spark.app.name",
-    "queue": "spark.yarn.queue",
-    "num_executors": "spark.executor.instances",
-    "executor_memory": "spark.executor.memory",
-    "executor_cores": "spark.executor.cores",
-    "driver_memory": "spark.driver.memory",
-    "driver_cores": "spark.driver.cores",
-    "driver_class_path": "spark.driver.extraClassPath",
-    "driver_default_class_path": "spark.driver.defaultExtraClassPath",
-    "driver_java_options": "spark.driver.extraJavaOptions",
-    "driver_library_path": "spark.driver.extraLibraryPath",
-    "py_files": "spark.submit.pyFiles",
-    "files": "spark.files",
-    "archives": "spark.archives",
-    "jars": "spark.jars",
-    "packages": "spark.jars.packages",
-    "exclude_packages": "spark.jars.excludes",
-    "repositories": "spark.jars.repositories",
-    "principal": "spark.kerberos.principal",
-    "keytab": "spark.kerberos.keytab",
-}
 
 # Variables that spark-submit reads for what nothing else sets.
 ENVIRONMENT_PROPERTIES = {
@@ -108,11 +83,11 @@ def merge(request: SubmitRequest, environ: Mapping[str, str]) -> Merged:
     for name in request.extra_properties_files:
         add(read_properties(Path(name), "--extra-properties-file"), f"file {name}")
     add(request.conf, "--conf")
-    for field, key in FLAG_PROPERTIES.items():
-        value = getattr(request, field)
-        if value is not None and value != ():
+    for flag in FLAGS:
+        value = getattr(request, flag.field) if flag.field and flag.spark_property else None
+        if flag.spark_property and value is not None and value != ():
             text = ",".join(value) if isinstance(value, tuple) else str(value)
-            add({key: text}, "--" + field.replace("_", "-"))
+            add({flag.spark_property: text}, flag.names[0])
     foreign = [key for key in properties if not key.startswith("spark.")]
     warnings = [
         f"{key} ({origins[key]}) is ignored: a Spark property begins with 'spark.'"

@@ -287,6 +287,9 @@ def python_on_hosts(patient: Patient) -> Found:
     return Found(f"{ran.python} on {ran.host} imports yarnspec {metadata.version('yarnspec')} and pyspark")
 
 
+PYTHON_ON_HOSTS = "Python on hosts"
+"""The check that starts an application, and can therefore be left out."""
+
 STEPS = (
     CheckStep("java", java, "install a JDK 17 and set JAVA_HOME to it"),
     CheckStep("yarn", yarn, "put the bin directory of your cluster's Hadoop client on PATH"),
@@ -307,7 +310,7 @@ STEPS = (
     CheckStep("placement", placement, "set placement.mode to auto", ("ResourceManager",)),
     CheckStep("clocks", clocks, "let NTP set the clocks", ("ResourceManager",)),
     CheckStep(
-        "Python on hosts",
+        PYTHON_ON_HOSTS,
         python_on_hosts,
         "install yarnspec on every host under this path, or say with --environment where it is",
         ("java", "yarn", "jar", "HDFS", "queue", "hosts"),

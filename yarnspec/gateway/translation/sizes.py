@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from yarnspec.errors import UsageError
+from yarnspec.gateway.flags.request import FLAGS
 from yarnspec.plan import ExecutorSize
 
 if TYPE_CHECKING:
@@ -27,13 +28,7 @@ _TIME = re.compile(r"(-?[0-9]+)(us|ms|s|min|m|h|d)?", re.ASCII)
 _TIME_US = {"us": 1, "ms": 10**3, "s": 10**6, "m": 6 * 10**7, "min": 6 * 10**7, "h": 36 * 10**8, "d": 864 * 10**8}
 
 # The flag to name when a property's value is malformed.
-_FLAGS = {
-    "spark.executor.memory": "--executor-memory",
-    "spark.executor.cores": "--executor-cores",
-    "spark.executor.instances": "--num-executors",
-    "spark.driver.memory": "--driver-memory",
-    "spark.driver.cores": "--driver-cores",
-}
+_FLAGS = {flag.spark_property: flag.names[0] for flag in FLAGS}
 
 
 class Sizes(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ import msgspec
 
 from yarnspec.errors import UsageError
 from yarnspec.gateway.flags.merge import conf_directory, merge, redact
+from yarnspec.gateway.flags.request import FLAGS
 from yarnspec.gateway.translation import (
     bounds,
     python_choice,
@@ -295,11 +296,7 @@ def _warn(
     request: SubmitRequest, given: Mapping[str, str], origins: Mapping[str, str], environ: Mapping[str, str]
 ) -> list[str]:
     """Name everything that is set and has no effect."""
-    warnings: list[str] = []
-    if request.supervise:
-        warnings.append("--supervise has no effect on YARN: attempts are set by spark.yarn.maxAppAttempts")
-    if request.total_executor_cores is not None:
-        warnings.append("--total-executor-cores has no effect on YARN: use --num-executors and --executor-cores")
+    warnings = _warn_of_flags(request, given)
     for key in given:
         if key.startswith("spark.yarn."):
             row = yarn_keys.find(key)
@@ -316,9 +313,18 @@ def _warn(
     directory = conf_directory(environ)
     if directory is not None and (directory / "spark-env.sh").is_file():
         warnings.append(f"{directory / 'spark-env.sh'} is not read: export what it sets before the submit")
-    if "spark.kerberos.keytab" in given:
-        warnings.append("--principal and --keytab have no effect yet: log in with kinit before the submit")
     return warnings
+
+
+def _warn_of_flags(request: SubmitRequest, given: Mapping[str, str]) -> list[str]:
+    """Name the flags without effect that are set, on the line or as their property; those alike in one warning."""
+    alike: dict[str, list[str]] = {}
+    for flag in FLAGS:
+        if flag.warning and flag.field:
+            wanted = flag.spark_property in given if flag.spark_property else getattr(request, flag.field)
+            if wanted is not None and wanted is not False:
+                alike.setdefault(flag.warning, []).append(flag.names[0])
+    return [f"{' and '.join(names)} {'has' if len(names) == 1 else 'have'} {said}" for said, names in alike.items()]
 
 
 def _check_master(given: Mapping[str, str], origins: Mapping[str, str], warnings: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""What is written down about a running cluster, so that another command can find and end it."""
+"""The record of a running cluster on disk, so that another command can find and end it."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def node_manager(host: str) -> str:
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True):
-    """What a cluster is asked to be."""
+    """The wanted shape of a cluster."""
 
     nodes: int = 3
     memory_mb: int = 8192

@@ -1,4 +1,4 @@
-"""What the cluster's web addresses say: hosts as the ResourceManager sees them, and HDFS by WebHDFS."""
+"""Answers of the cluster's web addresses: hosts as the ResourceManager sees them, and HDFS by WebHDFS."""
 
 from __future__ import annotations
 

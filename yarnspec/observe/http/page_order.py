@@ -1,4 +1,4 @@
-"""What the process that serves the page is told by the negotiator that starts it, on its standard input."""
+"""The order from the negotiator to the process that serves the page, on its standard input."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The negotiator's REST inside the application master; ``rest.py`` says what it offers.
 
 The server runs in a thread of its own. Its answers come from ``Requests``, which the shell implements. Those methods
-are called from worker threads, may take short waits of their own (a block waits for its decision), and must not run for
-longer than a few seconds. Long polls wait here and not there, so a slow reader holds no thread.
+are called from worker threads. They may wait for a short time (a block waits for its decision), but not for more than a
+few seconds. Long polls wait here and not there, so a slow reader holds no thread.
 """
 
 from __future__ import annotations

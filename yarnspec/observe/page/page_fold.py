@@ -48,7 +48,7 @@ class Gap(NamedTuple):
 
 
 class PageFold:
-    """What happened so far; see the module."""
+    """The events so far; see the module."""
 
     def __init__(self) -> None:
         self.attempts = AttemptTable()

@@ -1,4 +1,4 @@
-"""What happened, in three to six sentences with numbers, the worst first."""
+"""The application in three to six sentences with numbers, the worst first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page's fold remembers of stages, containers, blocks, copies and turning points. Times are milliseconds."""
+"""The page's memory of stages, containers, blocks, copies and turning points. Times are milliseconds."""
 
 from __future__ import annotations
 

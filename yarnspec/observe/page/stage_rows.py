@@ -88,7 +88,7 @@ class StageRow:
 
 @dataclass(frozen=True, slots=True)
 class StageLateness:
-    """Why a stage was late: ``kind`` is host, skew, uneven or even (not late). ``ratio``: the longest to the median."""
+    """The cause of a late stage: ``kind`` is host, skew, uneven or even; ``ratio``: the longest to the median."""
 
     kind: str
     words: str

@@ -13,7 +13,7 @@ _RELAXATIONS = 20
 
 
 class AsksFold:
-    """What is asked for after each record."""
+    """The open asks after each record."""
 
     def __init__(self) -> None:
         self._wanted: dict[str, WantedContainer] = {}

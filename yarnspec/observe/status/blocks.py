@@ -12,7 +12,7 @@ _WIDE = ("application", "cluster")
 
 
 class BlockKey(NamedTuple):
-    """What tells blocks apart: a block of the same key replaces the one before it."""
+    """The key that tells blocks apart: a block of the same key replaces the one before it."""
 
     level: str
     target: str

@@ -1,4 +1,4 @@
-"""What an application waits for, and how the number of its executors changed: the rescale timeline."""
+"""The wait of an application for resources, and the rescale timeline of its executors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a driver that dies again and again is about: its program, the hosts, its luck, and what it leaves behind."""
+"""The plan of a driver that dies again and again: its program, the hosts, its luck, and what it leaves behind."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ShufflePlan:
 
 @dataclass(frozen=True)
 class Output:
-    """What a map gave: where it lies, and a number that stands for its contents."""
+    """The output of a map: where it lies, and a number that stands for its contents."""
 
     map_id: int
     host: str
@@ -117,7 +117,7 @@ class Crash:
 
 @dataclass
 class ResumptionResult:
-    """What came of a plan. ``ideal``: maps that would have run without any crash or loss.
+    """The outcome of a plan. ``ideal``: maps that would have run without any crash or loss.
 
     ``epochs``: how many there were, ``in_place`` of them in the application master of the one before, of which
     there were ``attempts``, and ``late`` of them too late for what that one left. ``beside``: the steps of epochs whose
@@ -141,7 +141,7 @@ class ResumptionResult:
 
 
 class Disk:
-    """What survives a driver: the journal's durable records, and the outputs on hosts."""
+    """The things that survive a driver: the journal's durable records, and the outputs on hosts."""
 
     def __init__(
         self, records: Iterable[JournalRecord] = (), outputs: Mapping[tuple[int, int], Output] | None = None

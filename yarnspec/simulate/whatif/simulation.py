@@ -34,7 +34,7 @@ class Rescale:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a scenario comes to. Times are virtual; ``digest`` is the hash over every event and command."""
+    """The outcome of a scenario. Times are virtual; ``digest`` is the hash over every event and command."""
 
     name: str
     seed: int

@@ -1,4 +1,4 @@
-"""What Spark's listener tells of stages and tasks: rows in batches, a moment later, and counters with heartbeats."""
+"""News of stages and tasks from Spark's listener: rows in batches, a moment later, and counters with heartbeats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must hold in every run, looked at from outside: from the events and commands, and from what came of them.
+"""The rules of every run, looked at from outside: from the events and commands, and from their outcome.
 
 Nothing here asks the core what it thinks. A rule that is broken ends the run at once.
 """

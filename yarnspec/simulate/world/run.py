@@ -45,7 +45,7 @@ _REST_MS = 4 * 3_600_000
 
 
 class Core(Protocol):
-    """What is driven: the negotiator, or one in disguise."""
+    """The part that is driven: the negotiator, or one in disguise."""
 
     def handle(self, event: ev.Event, now_ms: int) -> list[Command]:
         """Take an event and answer with commands."""
@@ -56,7 +56,7 @@ class Core(Protocol):
 
 @dataclass(frozen=True)
 class RunResult:
-    """What came of a run. ``took_ms`` is virtual time until the last job ended."""
+    """The outcome of a run. ``took_ms`` is virtual time until the last job ended."""
 
     seed: int
     digest: str

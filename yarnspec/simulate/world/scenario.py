@@ -1,4 +1,4 @@
-"""What a run is about: hosts and their speeds, jobs, what goes wrong and when. Plain values, drawn from a seed.
+"""The scenario of a run: hosts and their speeds, jobs, what goes wrong and when. Plain values, drawn from a seed.
 
 Times are milliseconds of virtual time since the start, work is milliseconds on a host at full speed.
 """

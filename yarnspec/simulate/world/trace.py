@@ -1,4 +1,4 @@
-"""What happened in a run, as one hash: events and commands in a canonical encoding."""
+"""The history of a run as one hash: events and commands in a canonical encoding."""
 
 from __future__ import annotations
 

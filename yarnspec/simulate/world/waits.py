@@ -16,7 +16,7 @@ _DAMAGED_SHARE = 0.1
 
 
 class Waits:
-    """What waits now; where live adoption is off nothing ever does.
+    """The outputs that wait now; none ever does where live adoption is off.
 
     Args:
         done: by stage and partition, the executor that has its output.

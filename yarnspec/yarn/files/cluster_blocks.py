@@ -44,7 +44,7 @@ _SWEEP_AFTER_MS = 600_000
 
 
 class _Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file holds."""
+    """The contents of a file."""
 
     schema: int
     host: str
@@ -62,7 +62,7 @@ class ListedBlocks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Standing(ClusterBlock, frozen=True, kw_only=True):
-    """A user's entry that lasts as long as another one that was to replace it, or longer, and was left as it is."""
+    """The user's existing entry. It was kept because the new one would end no later."""
 
 
 class ClusterBlocks:
@@ -303,7 +303,10 @@ def _over(entry: _Entry, now_ms: int) -> bool:
 
 
 def _together(one: ClusterBlock, other: ClusterBlock) -> ClusterBlock:
-    """What two entries about a host come to: nobody takes the turn of another by a longer one."""
+    """Merges two users' entries for one host. The earlier keeps its place even if the later lasts longer.
+
+    Of an admin's entry and another one only the admin's counts.
+    """
     if one.admin != other.admin:
         return one if one.admin else other
     first, later = sorted((one, other), key=lambda block: (block.since_ms, block.by))

@@ -22,7 +22,7 @@ UPLOAD_CHUNK_BYTES = 4 * 1024 * 1024
 
 
 class FileInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What the file system tells about one file or directory."""
+    """One file or directory, as the file system tells of it."""
 
     path: str
     is_directory: bool

@@ -1,4 +1,4 @@
-"""What holds connections and can be used as a context manager."""
+"""A holder of connections that can be used as a context manager."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A user's placement constraint in YARN's own syntax: our check of it, and on which hosts it can hold.
 
 YARN reads the expression itself (``PlacementConstraintParser``). Its errors name no place, and some nonsense passes: so
-the expression is checked here first, against the syntax of ``docs/placement.md``. What it says of allocation tags only
-the ResourceManager can judge; what it says of node attributes is compared with the attributes that hosts publish.
+the expression is checked here first, against the syntax of ``docs/placement.md``. Only the
+ResourceManager can judge allocation tags. Node attributes are compared with the attributes that hosts publish.
 """
 
 from __future__ import annotations

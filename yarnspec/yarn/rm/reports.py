@@ -1,4 +1,4 @@
-"""What the ResourceManager tells about a cluster and its applications, as plain frozen values.
+"""Reports of the ResourceManager about a cluster and its applications, as plain frozen values.
 
 ``host`` is everywhere the host of YARN's node id, without its port.
 """

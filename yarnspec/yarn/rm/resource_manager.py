@@ -28,7 +28,7 @@ _CONTAINER_ID = re.compile(r"container_(?:e\d+_)?\d+_\d{4,}_\d{2,}_\d{6,}")
 
 
 class _NotActiveError(Exception):
-    """It starts or stops: what it does not know now it may know soon."""
+    """The ResourceManager starts or stops: it may soon know what it does not know now."""
 
 
 class ResourceManager(Closing):

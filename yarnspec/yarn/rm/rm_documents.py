@@ -1,7 +1,7 @@
 """The ResourceManager's documents, read into the values of reports.py.
 
-Hadoop writes an empty list as null or ``{}``, a list of one sometimes as the element itself, and leaves out what is
-not known; all of that is taken in here.
+Hadoop writes an empty list as null or ``{}``, and a list of one sometimes as the element itself. It leaves out unknown
+values. All of that is read here.
 """
 
 from __future__ import annotations

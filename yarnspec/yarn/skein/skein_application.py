@@ -47,7 +47,7 @@ class SkeinContainer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Acls(msgspec.Struct, frozen=True, kw_only=True):
-    """Who beside its owner may look at the application (its page included), and who may end it; ``*``: everybody."""
+    """Users beside the owner who may look at the application and its page, or may end it; ``*``: everybody."""
 
     view_users: tuple[str, ...] = ()
     view_groups: tuple[str, ...] = ()

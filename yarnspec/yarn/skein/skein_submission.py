@@ -47,7 +47,7 @@ class RolledLogs(msgspec.Struct, frozen=True):
 
 
 class SubmissionHook(msgspec.Struct, frozen=True, kw_only=True):
-    """What our hook in the client driver's JVM sets on the submission that Skein itself cannot say.
+    """The settings of a submission that Skein cannot express, and that our hook in the client driver's JVM adds.
 
     ``max_attempts``: what the ResourceManager is asked for, where Skein's AM is told of another number.
     """

@@ -11,9 +11,9 @@ import java.security.MessageDigest;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
-/** A port on loopback that lets in who begins with the bridge's token and a line feed. */
+/** A port on loopback that lets in clients that begin with the bridge's token and a line feed. */
 final class TokenDoor {
-    // For the whole token. Who knows it sends it at once; who does not keeps others waiting so long.
+    // Deadline for the whole token. A client without it blocks others no longer than this.
     private static final int TOKEN_TIMEOUT_MS = 2_000;
 
     private final byte[] token;
@@ -92,7 +92,7 @@ final class TokenDoor {
             try {
                 socket.close();
             } catch (IOException e) {
-                // It is of no use any more, whether it closed well or not.
+                // The socket is of no use any more, whether it closed well or not.
             }
         }
     }

@@ -31,9 +31,10 @@ import py4j.CallbackClient;
 import py4j.GatewayServer;
 
 /**
- * What the negotiator may ask of the driver: the entry point of a py4j gateway of our own, on loopback, behind a token.
+ * The calls that the negotiator may make in the driver: the entry point of a py4j gateway of our own, on loopback,
+ * behind a token.
  *
- * <p>One per JVM. It outlives a SparkContext, as a program may stop one and make another.
+ * <p>A JVM has one bridge. The bridge outlives a SparkContext, because a program may stop one and make another.
  */
 public final class Bridge {
     private static final int TIMEOUT_MS = 60_000;
@@ -296,7 +297,7 @@ public final class Bridge {
         }
     }
 
-    /** What an executor holds that nobody else may have, as {@link HeldBlocks#of} counts it; -1: nobody can say. */
+    /** The blocks that only this executor may have, as {@link HeldBlocks#of} counts them; -1 if nobody can say. */
     public int heldBlocks(String executorId) {
         HostBlockingScheduler currentScheduler = current();
         return currentScheduler == null || currentScheduler.sc().isStopped()

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.storage.BlockManagerId;
 
-/** What executors and the driver's half say to each other about map outputs. Executors ask, the driver answers. */
+/** The messages between executors and the driver's half about map outputs. Executors ask, the driver answers. */
 public final class Messages {
     /** The name under which the driver's half can be reached. */
     public static final String ENDPOINT = "yarnspec-kept-outputs";
@@ -15,7 +15,7 @@ public final class Messages {
 
     private Messages() {}
 
-    /** What shall become of an output that an executor left behind. */
+    /** The verdict on an output that an executor left behind. */
     public enum Verdict {
         /** Verify it and take it over. */
         ADOPT,
@@ -31,7 +31,7 @@ public final class Messages {
         GARBAGE
     }
 
-    /** What an executor that ends shall do with its files. */
+    /** The order to an executor that ends, about its files. */
     public enum End {
         KEEP,
         /** As Spark does: delete its own. */

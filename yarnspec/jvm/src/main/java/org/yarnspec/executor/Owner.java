@@ -10,7 +10,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 
 /**
- * Who writes into a block manager's directory: kept beside the files, since their names say only shuffle and task.
+ * The writer of a block manager's directory. Kept beside the files, because their names say only shuffle and task.
  *
  * @param processId for people who look; whether the executor lives is told by its {@link DirectoryLock}
  */

@@ -3,9 +3,9 @@ package org.yarnspec.executor;
 import org.apache.spark.SparkConf;
 
 /**
- * What the driver's configuration says about kept map outputs.
+ * The driver's configuration for kept map outputs.
  *
- * @param epoch the number of the driver's life
+ * @param epoch the number of the driver epoch
  * @param windowMs how long after its start an executor may take over outputs of earlier epochs
  * @param checksums whether data is read and compared before it is taken over
  * @param checksumsWritten whether Spark writes checksums

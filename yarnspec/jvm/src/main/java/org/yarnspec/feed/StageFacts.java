@@ -8,9 +8,9 @@ import org.yarnspec.stage.StageFlags;
 import org.yarnspec.stage.TaskInputs;
 
 /**
- * What is known of the running stage attempts before their tasks start: flags, and the input of each task.
+ * Facts about the running stage attempts from before their tasks start: flags, and the input of each task.
  *
- * <p>Told by the thread that submits stages, asked by the listener and the scheduler.
+ * <p>The thread that submits stages tells them. The listener and the scheduler ask for them.
  */
 public final class StageFacts {
     private final TaskFeed feed;

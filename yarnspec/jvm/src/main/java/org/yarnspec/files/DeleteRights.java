@@ -21,8 +21,8 @@ public final class DeleteRights {
     private DeleteRights() {}
 
     /**
-     * Of a directory without those in it: whoever deletes it needs all rights to it, unless it is empty (one that cannot be
-     * listed counts as not empty).
+     * Checks a directory without those in it. To delete it, all rights to it are needed, unless it is empty. A
+     * directory that cannot be listed counts as not empty.
      *
      * @throws AccessControlException it may not be deleted
      */

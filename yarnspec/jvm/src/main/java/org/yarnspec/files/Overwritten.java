@@ -19,11 +19,11 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.viewfs.ViewFileSystem;
 
 /**
- * What a write overwrites goes into a directory of the write's own before it is deleted.
+ * Moves the files that a write overwrites into a directory of the write's own, before they are deleted.
  *
- * <p>A newer driver gives that directory another name before its program begins, and nobody makes it again: what this driver
- * renames then, be it frozen ever so long between its last question and that, stays where it is. HDFS tells both in one step.
- * Of a write that was not finished the newer driver puts back what is in it.
+ * <p>A newer driver gives that directory another name before its program begins, and nobody makes it again. So a rename
+ * of this driver fails then, however long the driver was frozen before it: the files stay where they are. HDFS does each
+ * rename in one step. If the write was not finished, the newer driver puts the files back.
  */
 public final class Overwritten {
     /** Elsewhere, in an object store for example, a rename may copy all there is. */
@@ -33,7 +33,7 @@ public final class Overwritten {
     // All in the directory is hidden as well: who reads by a pattern may find the directory.
     /** Where what is taken belongs; its name is its number there. */
     private static final String PLACES = ".places";
-    /** That something was deleted, as it could not be taken. */
+    /** A mark that files were deleted because they could not be moved. */
     private static final String DELETED = ".deleted";
 
     private static final Pattern TAKEN = Pattern.compile("\\.\\d+");

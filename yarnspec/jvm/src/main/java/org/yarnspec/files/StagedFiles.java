@@ -16,7 +16,7 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * What the tasks of a DataFrame's write have told of their files.
+ * The files of a DataFrame's write, as its tasks have told.
  *
  * @param elsewhere those of partitions with places of their own: where each is, and where it belongs
  * @param partitions the directories that they have written, of a write that overwrites these

@@ -35,7 +35,7 @@ public record WrittenFiles(int count, String digest) {
     /** In place of a job's id: all files that are not hidden. */
     public static final String ALL = "";
 
-    /** What names hold of files that DataFrames write. */
+    /** The part that the names of files have in common that one job of a DataFrame writes. */
     public static final Pattern JOB = Pattern.compile("\\p{XDigit}{8}(-\\p{XDigit}{4}){3}-\\p{XDigit}{12}");
 
     private static final int LISTINGS = 16;

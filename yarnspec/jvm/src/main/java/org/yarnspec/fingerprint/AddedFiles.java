@@ -19,9 +19,9 @@ import org.apache.spark.SparkFiles;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * What the program gives to its executors while it runs: functions read and import it, and the next driver may have made it
- * anew with another content. Files and archives ({@code addFile}, {@code addPyFile}, {@code addArchive}) are known by it; of
- * jars ({@code ADD JAR}) the driver has no copy.
+ * The files that the program gives to its executors while it runs. Functions read and import them, and the next driver
+ * may have made them anew with other content. So files and archives ({@code addFile}, {@code addPyFile},
+ * {@code addArchive}) are known by their content. The driver has no copy of jars ({@code ADD JAR}).
  */
 public final class AddedFiles {
     private static final String OUR_JAR = name(

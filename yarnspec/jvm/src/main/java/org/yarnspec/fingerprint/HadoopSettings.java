@@ -34,8 +34,8 @@ import scala.Option;
 import scala.reflect.ClassTag$;
 
 /**
- * What Hadoop's configuration tells the input format of an RDD: whatever the program has set other than the cluster's own
- * files have it, as nobody knows which keys a format looks at.
+ * The settings of Hadoop that an RDD's input format can read: all that the program has set differently from the
+ * cluster's own files. Nobody knows which keys a format looks at.
  *
  * <p>The configuration is looked at as tasks get it. It was written when the RDD was made; the driver's own object is often
  * the context's, and the program may have changed that since, or changed it for this RDD only.

@@ -1,6 +1,6 @@
 package org.yarnspec.fingerprint;
 
-/** What stands for a shuffle in the signatures of those above it. */
+/** The identities that stand for shuffles in the signatures of the shuffles above them. */
 public interface ShuffleIdentities {
     /** The identity of a shuffle of this driver; throws Unknown when it has none. */
     String of(int shuffle);

@@ -12,9 +12,9 @@ import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * What executors hold for the program that goes with them: cached partitions, local checkpoints, what receivers took
- * in, map outputs of earlier drivers, and those of this one. Without a local checkpoint its job fails, and a cached
- * partition is computed again, maybe with other values; a map output is computed again when it is to be read.
+ * The data of the program that would go with an executor: cached partitions, local checkpoints, the records of
+ * receivers, and map outputs of earlier drivers and of this one. Without a local checkpoint its job fails. A cached
+ * partition is computed again, maybe with other values. A map output is computed again when it is read.
  */
 public final class HeldBlocks {
     /** Nothing but map outputs of shuffles that Spark has not forgotten; the negotiator's ONLY_MAP_OUTPUTS. */

@@ -21,8 +21,8 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * What a map counted for one {@code observe} of its stage: the state of the aggregates, before they are merged with those
- * of other maps.
+ * The counts of a map for one {@code observe} of its stage: the state of the aggregates, before they are merged
+ * with those of other maps.
  *
  * @param place which one, in {@code Signature.observers()}
  * @param row the bytes of an UnsafeRow; its columns are those of the aggregates
@@ -31,7 +31,7 @@ public record Observed(int place, byte[] row) {
     /** Before every stage, and not Spark's own word for none (-1): what a map gives that runs again replaces it. */
     private static final int NO_STAGE = -2;
 
-    /** What came with a map's result. */
+    /** The counts that came with a map's result. */
     public static Observed of(int place, LastAttemptAggregatingAccumulator update) {
         List<Expression> columns = new ArrayList<>();
         for (DataType type : CollectionConverters.asJava(types(update))) {

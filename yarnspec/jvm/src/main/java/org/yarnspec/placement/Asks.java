@@ -11,7 +11,7 @@ import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 
 /**
- * What Skein asks for and has not got yet, by priority: each of its container requests has a priority of its own.
+ * The open asks of Skein, by priority: each of its container requests has a priority of its own.
  *
  * <p>Hadoop's client sends an ask only when it changes; this table remembers the ones that stand, so that they can be
  * sent again in another form when the desired placement changes.

@@ -21,7 +21,7 @@ import org.apache.hadoop.yarn.api.resource.PlacementConstraints.PlacementTargets
 /** One ask in the form in which the ResourceManager gets it. */
 sealed interface RmAsk {
 
-    /** What goes into an allocate call; one of the lists is empty. */
+    /** The lines of an allocate call; one of the lists is empty. */
     record Lines(List<ResourceRequest> requests, List<SchedulingRequest> constrained) {
         Lines() {
             this(new ArrayList<>(), new ArrayList<>());

@@ -13,7 +13,7 @@ import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
 
 /**
- * What the negotiator learns about the ResourceManager: {@code rm-events.jsonl}, one JSON object a line.
+ * The negotiator's news of the ResourceManager: {@code rm-events.jsonl}, one JSON object a line.
  *
  * <p>Each line is one write to a file opened for appending, so a reader never sees half of one. Writing never throws:
  * an application goes on without its events.

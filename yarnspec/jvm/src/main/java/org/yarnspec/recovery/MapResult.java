@@ -17,16 +17,16 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * What a finished map counted: the two metrics of its exchange, the updates of the program's Python accumulators, and what
- * rows were observed.
+ * The counts of a finished map: the two metrics of its exchange, the updates of the program's Python accumulators, and
+ * the observed rows.
  *
  * @param other the class of an accumulator that cannot be counted again in another driver; empty when there is none
  */
 record MapResult(long dataSize, long recordsWritten, List<byte[]> accumulated, List<Observed> observed, String other) {
-    /** Of one map: those of a large job are all in the journal, and in the heap of the driver that goes on. */
+    /** Most bytes that one map may count. The journal and the next driver's heap hold them for every map. */
     static final int COUNTED_BYTES_MAX = 1 << 16;
 
-    /** Of a map of a shuffle with this signature. */
+    /** The counts of a map of a shuffle with this signature. */
     static MapResult of(Seq<AccumulatorV2<?, ?>> updates, ShuffleMetrics metrics, Signature signature) {
         // Spark leaves out counters that are 0.
         long dataSize = metrics.any() ? 0 : MapBlob.NO_METRIC;

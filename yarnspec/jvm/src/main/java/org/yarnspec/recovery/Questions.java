@@ -10,10 +10,10 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** What the driver has asked the negotiator and waits for. */
+/** The driver's open questions to the negotiator. */
 final class Questions {
     /**
-     * What to do with a shuffle.
+     * The answer about a shuffle.
      *
      * @param shuffle the saved shuffle that it is; null for a fresh one
      * @param whole whether all its maps have to come back, or none

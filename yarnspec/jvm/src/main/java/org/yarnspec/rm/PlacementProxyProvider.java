@@ -42,7 +42,7 @@ public final class PlacementProxyProvider<T> implements RMFailoverProxyProvider<
     private final Map<T, ProxyInfo<T>> wrapped = new IdentityHashMap<>();
     private final Map<T, T> delegates = new IdentityHashMap<>();
 
-    /** What is done to a call on its way to a ResourceManager's proxy; null leaves all calls alone. */
+    /** The change of a call on its way to a ResourceManager's proxy; null leaves all calls alone. */
     private interface Rewrite {
         Object call(Object resourceManager, Method method, Object[] args) throws Throwable;
     }

@@ -11,8 +11,8 @@ import org.yarnspec.fingerprint.AddedFiles;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * What functions of the program's can go by beside their input and their own values, and that may be something else when
- * they run than when Spark made their shuffle.
+ * The circumstances that functions of the program can depend on beside their input and their own values. They may have
+ * changed between the making of the shuffle and the run of the functions.
  *
  * @param added by their addresses: when the program has added each file, archive or jar
  * @param properties local properties that are the program's own
@@ -33,12 +33,12 @@ public record Circumstances(Map<String, Object> added, Map<String, String> prope
 
     private static final String OUR_PROPERTIES = "yarnspec.";
 
-    /** Those of a job that this thread would begin now. */
+    /** The circumstances of a job that this thread would begin now. */
     public static Circumstances now(SparkContext context) {
         return of(JobArtifactSet.getActiveOrDefault(context), context.getLocalProperties());
     }
 
-    /** Those of the job that these tasks are for. */
+    /** The circumstances of the job that these tasks are for. */
     public static Circumstances of(TaskSet tasks) {
         return of(tasks.tasks()[0].artifacts(), tasks.properties());
     }

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * What a shuffle is, for comparing it with one of an earlier driver.
+ * The signature of a shuffle, for comparing it with one of an earlier driver.
  *
  * @param text equal for two shuffles of two drivers only when they hold the same records; empty when that is not known
  * @param kind the same, whichever write it was made for; what is made of it is told by this, and by the turns

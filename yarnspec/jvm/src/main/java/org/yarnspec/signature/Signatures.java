@@ -87,7 +87,7 @@ public final class Signatures implements ShuffleIdentities {
     private final boolean repeatable;
 
     /**
-     * What a driver's shuffles are.
+     * The signatures of a driver's shuffles.
      *
      * @param repeatable somebody says that functions of the program's give the same each time
      */
@@ -96,7 +96,7 @@ public final class Signatures implements ShuffleIdentities {
     }
 
     /**
-     * What a shuffle is that is just being made.
+     * The signature of a shuffle that is just being made.
      *
      * @param target what it is made for; null when its job does not write, or that is not known
      */
@@ -149,7 +149,7 @@ public final class Signatures implements ShuffleIdentities {
         return hex + OCCURRENCE + occurrences.merge(hex, 1, Integer::sum);
     }
 
-    /** What a write is that is just being planned; the same write twice has the same signature. */
+    /** The signature of a write that is just being planned; the same write twice has the same signature. */
     public Signature of(SparkSession session, InsertIntoHadoopFsRelationCommand command) {
         String description = command.fileFormat() + " in " + command.outputPath();
         return ofWrite(description, () -> Lineage.rddsOf(command.query()), values -> add(session, command, values));
@@ -171,7 +171,7 @@ public final class Signatures implements ShuffleIdentities {
         return occurrences.getOrDefault(which, 0) + 1;
     }
 
-    /** What a known shuffle is, whichever of those that are made alike. */
+    /** The signature of a known shuffle, the same for all that are made alike. */
     public static String withoutNumber(Signature signature) {
         return withoutNumber(signature.text());
     }

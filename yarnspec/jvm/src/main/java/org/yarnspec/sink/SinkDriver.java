@@ -17,7 +17,7 @@ import org.yarnspec.recovery.RddIdentity;
 import org.yarnspec.signature.DataOrigin;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** What {@code yarnspec.sink} calls in the driver's JVM; it loads this class out of the jar by itself. */
+/** The calls of {@code yarnspec.sink} in the driver's JVM. The library loads this class out of the jar by itself. */
 public final class SinkDriver {
     private static final int LISTENERS_TIMEOUT_MS = 10_000;
 

@@ -13,7 +13,7 @@ import org.apache.spark.sql.execution.ShufflePartitionSpec;
 import org.apache.spark.sql.execution.ShuffledRowRDDPartition;
 import org.yarnspec.spark.Scala;
 
-/** What the tasks behind a shuffle will read of it, from the sizes of its map outputs. */
+/** The input of the tasks behind a shuffle, from the sizes of its map outputs. */
 final class ShuffleSizes {
     /** Above so many blocks adding their sizes up would keep Spark's scheduler waiting. */
     private static final long BLOCKS_MAX = 20_000_000;

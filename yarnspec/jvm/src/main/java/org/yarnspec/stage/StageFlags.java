@@ -10,7 +10,7 @@ import org.apache.spark.scheduler.Stage;
 import org.yarnspec.spark.Lineage;
 import org.yarnspec.spark.Streams;
 
-/** What has to be known of a stage before its tasks start: {@code StageFlag} of core/messages/observations.py. */
+/** The flags of a stage, set before its tasks start: {@code StageFlag} of core/messages/observations.py. */
 public final class StageFlags {
     public static final int MAP = 1;
     static final int BARRIER = 2;

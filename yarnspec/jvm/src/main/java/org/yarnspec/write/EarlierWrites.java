@@ -13,7 +13,7 @@ import org.yarnspec.files.Overwritten;
 import org.yarnspec.files.WrittenFiles;
 import org.yarnspec.spark.Failures;
 
-/** What is left of the writes of earlier drivers, as the negotiator tells of them. */
+/** The remains of the writes of earlier drivers, as the negotiator tells of them. */
 final class EarlierWrites {
     /** The mode of RDDs that are saved: all in their directory is their own. */
     static final String SAVE = "save";

@@ -60,7 +60,7 @@ final class InputPaths {
     private InputPaths() {}
 
     /**
-     * What the relations of a query read: files, directories and tables.
+     * The inputs of a query's relations: files, directories and tables.
      *
      * @param withJobs whether anybody asks for the jobs
      * @param known listings that have been looked at, by their identity

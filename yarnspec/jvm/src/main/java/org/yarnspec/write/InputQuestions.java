@@ -14,7 +14,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
-/** What the program reads: remembered for the next driver, and asked about where an earlier one has written. */
+/** The places that the program reads: remembered for the next driver, and asked about if an earlier one wrote there. */
 final class InputQuestions {
     private static final int PLACES_READ = 10_000;
 

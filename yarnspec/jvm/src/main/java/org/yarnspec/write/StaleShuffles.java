@@ -28,7 +28,7 @@ import org.yarnspec.spark.Lineage;
 public final class StaleShuffles {
     private final Signatures signatures;
     private final Map<Integer, String> why = new ConcurrentHashMap<>();
-    /** Of what this driver has shown, the shuffles that it was made of, and those below them. */
+    /** The shuffles that this driver's shown outputs were made of, each with the shuffles below it. */
     private final Map<Integer, Set<Integer>> shown = new HashMap<>();
 
     private final Map<Integer, KeptEpochs> kept = new HashMap<>();

@@ -15,11 +15,11 @@ import org.yarnspec.channel.NegotiatorWatch;
 import org.yarnspec.channel.Outbox;
 
 /**
- * What is asked of the negotiator about files that the program writes and reads.
+ * The driver's questions to the negotiator about files that the program writes and reads.
  *
- * <p>Every question waits for its answer: a step that was not recorded could be done twice. The negotiator gives one within
- * 300 s, or ends the driver; a driver without a negotiator is ended by {@link NegotiatorWatch}; and whoever hears of none of
- * these within 600 s does not go on with its step.
+ * <p>Every question waits for its answer: a step that was not recorded could be done twice. The negotiator answers
+ * within 300 s, or ends the driver. {@link NegotiatorWatch} ends a driver without a negotiator. A step that gets no
+ * answer within 600 s is not done.
  */
 final class WriteQuestions {
     private static final long PATIENCE_S = 600;

@@ -41,7 +41,7 @@ import org.yarnspec.stage.Unrecorded;
 import scala.Option;
 
 /**
- * What the program writes to files, told to the negotiator step by step, and what it must not do again.
+ * Tells the negotiator of the program's writes to files, step by step, and leaves out those that were done before.
  *
  * <p>Every call waits for the answer ({@link WriteQuestions}).
  */
