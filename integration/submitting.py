@@ -35,10 +35,13 @@ ENDED = frozenset({"FINISHED", "FAILED", "KILLED"})
 SMALL = (
     "--driver-memory", "512m", "--executor-memory", "512m", "--num-executors", "2", "--executor-cores", "1",
     "--driver-java-options", QUICK_TEXT, "--conf", f"spark.executor.extraJavaOptions={QUICK_TEXT}",
-    "--conf", "spark.ui.showConsoleProgress=false",
+    "--conf", "spark.ui.showConsoleProgress=false", "--conf", "spark.ui.enabled=false",
     # Python's warnings go to spark-submit's stdout, and pyspark has some about its own dependencies.
     "--conf", "spark.yarn.appMasterEnv.PYTHONWARNINGS=ignore",
 )  # fmt: skip
+
+WITH_UI = ("--conf", "spark.ui.enabled=true")
+"""Spark's pages cost a submit's processes some 5 % of their time."""
 
 ONE_EXECUTOR = ("--num-executors", "1")
 """For programs that say the same with one: each costs as much as a quarter of an application."""

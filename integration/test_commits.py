@@ -7,6 +7,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
@@ -19,6 +20,7 @@ COMMITTERS = {
 }
 
 
+@pytest.mark.one_a_day("tasks that are not slow")
 def test_output_is_whole_wherever_a_copy_is_killed(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path, commit_steps: Path
 ) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
 
 OPTIONS = ["--num-executors", "2", "--executor-memory", "512m", "--driver-memory", "512m"]
 
 
+@pytest.mark.one_a_day("contexts and executors")
 def test_every_context_gets_executors_of_its_own(submit: Submit, yarnspec: Yarnspec, cluster: Cluster) -> None:
     submission = submit("contexts.py", "3", options=OPTIONS)
     application = submission.application_id()

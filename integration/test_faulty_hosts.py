@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
 from integration.waiting import wait_for
 
 
+@pytest.mark.one_a_day("tasks that are not slow")
 def test_tasks_that_fail_on_one_host_run_elsewhere_and_it_is_blocked(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:

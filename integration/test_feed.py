@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from integration.conftest import Submit, Yarnspec
 from integration.taskends import difference, launches, of_spark, of_yarnspec
@@ -14,6 +15,7 @@ from yarnspec.feed.sparklog import observations
 TASKS = 4_000
 
 
+@pytest.mark.one_a_day("much at once")
 def test_no_task_of_many_is_missing(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) -> None:
     """Thousands of tasks, some fail and one is killed: the launches, ends, states and times of Spark's log."""
     events = tmp_path / "spark-events"

@@ -26,6 +26,7 @@ def labelled(cluster: Cluster) -> Iterator[str]:
     wait_for("the end of the label", lambda: _labels(cluster, host) == [], 10)
 
 
+@pytest.mark.one_a_day("features of YARN")
 def test_containers_go_to_the_hosts_with_their_label(submit: Submit, labelled: str, cluster: Cluster) -> None:
     """In both modes executors are on the labelled host; the AM is there only when its own property says so."""
     executors = ["--conf", f"spark.yarn.executor.nodeLabelExpression={LABEL}"]

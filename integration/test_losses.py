@@ -62,6 +62,7 @@ def test_a_killed_executor_and_lost_hosts_are_replaced(
     assert on_killed_host.container_id in lost
 
 
+@pytest.mark.one_a_day("the end is in the way")
 def test_the_resource_manager_restarts_and_dies(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, watch: Watch, tmp_path: Path
 ) -> None:

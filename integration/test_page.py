@@ -19,7 +19,7 @@ from integration import browser
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
 from integration.slowhosts import SLOWER, SPREAD, write_sizes
-from integration.submitting import ONE_EXECUTOR
+from integration.submitting import ONE_EXECUTOR, WITH_UI
 from integration.waiting import wait_for
 
 pytestmark = pytest.mark.usefixtures("fast_hosts")
@@ -47,6 +47,7 @@ def test_the_page_of_a_running_application(
     write_sizes(tmp_path, [40] * 8)
     options = [
         *SPREAD,
+        *WITH_UI,
         "--num-executors",
         "2",
         "--executor-cores",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
 from integration.waiting import wait_for
@@ -13,6 +15,7 @@ PREEMPTED = -102
 EXECUTORS = ["--executor-cores", "7", "--conf", "spark.task.cpus=7"]
 
 
+@pytest.mark.one_a_day("features of YARN")
 def test_a_preempted_executor_costs_no_task_a_failure(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:

@@ -182,6 +182,7 @@ def test_a_virtual_environment_on_the_hosts_and_one_of_pysparks_recipe(submit: S
     assert "--master yarn --deploy-mode client" in result.stderr
 
 
+@pytest.mark.one_a_day("contexts and executors")
 @pytest.mark.timeout(540)
 def test_dynamic_allocation(submit: Submit) -> None:
     """Executors come with the load, go when idle, and come again."""

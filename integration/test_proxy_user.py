@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec, leftovers
 from integration.submitting import PROGRAMS
@@ -13,6 +15,7 @@ from integration.waiting import wait_for
 ALICE = "alice"
 
 
+@pytest.mark.one_a_day("features of YARN")
 def test_an_application_for_another_user(submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path) -> None:
     """Output is streamed, hosts are blocked, logs and events are read during and after the run, by the submitter."""
     cluster.hdfs_mkdir(f"/user/{ALICE}", owner=ALICE)

@@ -224,6 +224,7 @@ def test_the_status_says_what_no_next_driver_can_go_on_with(submit: Submit, yarn
     assert yarnspec("status", application, "-o", "json").expect(0).document["recovery"]["done_again"] == [said]
 
 
+@pytest.mark.one_a_day("a driver without memory")
 def test_a_driver_that_finishes_nothing_is_not_started_for_ever(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:

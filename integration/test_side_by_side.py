@@ -7,6 +7,8 @@ import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from integration.cluster import Cluster
 from integration.conftest import Yarnspec
 from integration.submitting import base_environment
@@ -18,6 +20,7 @@ from yarnspec.minicluster.machine.processes import ProcessIdentity, find_marked,
 DAEMONS = ["ownerwatch", "resourcemanager", "namenode", "datanode", "nodemanager-127.0.0.2"]
 
 
+@pytest.mark.one_a_day("features of YARN")
 def test_clusters_in_different_homes_do_not_clash_and_stop_clean(
     yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from integration.cluster import Cluster
 from integration.submitting import PROGRAMS
 from integration.waiting import wait_for
@@ -21,6 +23,7 @@ COUNT = 60
 SCRIPT = "many_containers.py"
 
 
+@pytest.mark.one_a_day("much at once")
 def test_none_of_sixty_requests_is_lost(cluster: Cluster, tmp_path: Path) -> None:
     conf = HadoopConf.read(cluster.environment)
     conf_jar = write_conf_jar(conf, tmp_path / HADOOP_CONF_JAR_FILE, conf.placement_overrides())

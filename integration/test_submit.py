@@ -9,7 +9,7 @@ from typing import Any
 
 from integration.cluster import Cluster
 from integration.conftest import Submit, Watch, Yarnspec, leftovers
-from integration.submitting import ONE_EXECUTOR
+from integration.submitting import ONE_EXECUTOR, WITH_UI
 from integration.waiting import wait_for
 
 EXECUTORS = 2
@@ -19,7 +19,7 @@ def test_output_exit_code_status_events_logs_and_history(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, watch: Watch
 ) -> None:
     """One application in client mode, looked at while it runs and after its end."""
-    submission = submit("tasks.py", "12", "1")
+    submission = submit("tasks.py", "12", "1", options=[*WITH_UI])
     application = submission.application_id()
     with watch(application) as placement:
         wait_for(

@@ -76,6 +76,7 @@ def test_a_submit_that_waits_clears_away_what_a_killed_master_left(
     assert application not in cluster.staging
 
 
+@pytest.mark.one_a_day("what a kill leaves")
 def test_an_upload_that_is_interrupted_leaves_nothing(submit: Submit, cluster: Cluster, tmp_path: Path) -> None:
     """^C as soon as something is in the staging directory."""
     large = tmp_path / "large.bin"

@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
+
 from integration.conftest import Submit
 from integration.local.test_window import check_windows, python_without_yarnspec
 from integration.submitting import PROGRAMS
 
 
+@pytest.mark.one_a_day("the libraries in a submit")
 def test_windows_in_a_submitted_program(submit: Submit, tmp_path: Path) -> None:
     python = python_without_yarnspec(tmp_path / "venv")
     options = [

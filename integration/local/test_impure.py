@@ -174,7 +174,7 @@ def test_a_half_that_was_written_is_not_taken_for_that_of_another_draw(directory
     assert not (directory / "data" / "b" / "half-1" / "_SUCCESS").exists()
 
 
-@pytest.mark.one_a_day("looks the same")
+@pytest.mark.one_a_day("nothing is mixed")
 @pytest.mark.parametrize(
     ("case", "killed_in", "fails"),
     [
@@ -206,7 +206,7 @@ def test_what_looks_the_same_for_another_output_is_another(
 OTHERS = ("files", "written", "rows", "adaptive")
 
 
-@pytest.mark.one_a_day("looks the same")
+@pytest.mark.one_a_day("nothing is mixed")
 @pytest.mark.parametrize("case", ["days", *OTHERS])
 def test_what_looks_the_same_for_another_day_is_another(case: str, directory: Path) -> None:
     """The next driver leaves out the days that are there, so that its first shuffle is the last one's third."""

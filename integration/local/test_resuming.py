@@ -164,6 +164,7 @@ def test_fewer_executors_compute_the_same(inputs: Path, directory: Path) -> None
     assert second.tasks == undisturbed.tasks - second.restored
 
 
+@pytest.mark.one_a_day("no recovery")
 def test_an_input_that_has_changed_is_read_again(inputs: Path, directory: Path) -> None:
     own = directory / "data"
     shutil.copytree(inputs, own)

@@ -18,7 +18,7 @@ def visible(data: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in files}
 
 
-@pytest.mark.one_a_day("swaps")
+@pytest.mark.one_a_day("nothing is mixed")
 @pytest.mark.parametrize("case", ["swapped", "swapped-lines", "swapped-files", "swapped-file"])
 def test_it_is_stopped_before_it_reads_what_it_has_put_there(case: str, directory: Path) -> None:
     application, data = begin(directory)
@@ -31,7 +31,7 @@ def test_it_is_stopped_before_it_reads_what_it_has_put_there(case: str, director
     assert visible(data) == before
 
 
-@pytest.mark.one_a_day("swaps")
+@pytest.mark.one_a_day("nothing is mixed")
 def test_so_it_is_when_the_journal_does_not_have_that_it_was_committed(directory: Path) -> None:
     application, data = begin(directory)
     first = application.run(program("swapped", data), kill_at=AFTER_THE_SWAP, lost_from=("write_finished", 1))
@@ -44,7 +44,7 @@ def test_so_it_is_when_the_journal_does_not_have_that_it_was_committed(directory
     assert visible(data) == before
 
 
-@pytest.mark.one_a_day("swaps")
+@pytest.mark.one_a_day("nothing is mixed")
 def test_so_is_the_third_life_when_the_journal_does_not_have_that_the_second_one_found_it_committed(
     directory: Path,
 ) -> None:
@@ -59,7 +59,7 @@ def test_so_is_the_third_life_when_the_journal_does_not_have_that_the_second_one
     assert visible(data) == before
 
 
-@pytest.mark.one_a_day("swaps")
+@pytest.mark.one_a_day("nothing is mixed")
 def test_so_is_the_third_life_where_the_second_one_took_over_a_shuffle_and_ran_no_stage_that_reads(
     directory: Path,
 ) -> None:
@@ -74,7 +74,7 @@ def test_so_is_the_third_life_where_the_second_one_took_over_a_shuffle_and_ran_n
     assert visible(data) == before
 
 
-@pytest.mark.one_a_day("swaps")
+@pytest.mark.one_a_day("nothing is mixed")
 def test_so_is_the_third_life_where_the_second_one_did_not_do_the_write_again_that_reads(directory: Path) -> None:
     application, data = begin(directory)
     first = application.run(program("swapped-later", data), kill_at=("write_finished", 1, "recorded"))
@@ -110,7 +110,7 @@ def test_what_was_not_put_in_its_place_yet_is_put_there(directory: Path) -> None
     assert result(second) == result(whole.run(program("swapped", whole_data)))
 
 
-@pytest.mark.one_a_day("swaps")
+@pytest.mark.one_a_day("nothing is mixed")
 @pytest.mark.parametrize(
     ("case", "kill_at", "way"),
     [
