@@ -8,6 +8,7 @@ import http.client
 import json
 import os
 import re
+import socket
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -43,7 +44,7 @@ def fetched(url: str) -> str:
 def test_the_page_of_a_running_application(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:
-    """The block and the copies appear without a reload; the driver dies, and the page comes back; then the report."""
+    """The block and the copies appear without a reload; driver and master die, and the page comes back; the report."""
     write_sizes(tmp_path, [40] * 8)
     options = [
         *SPREAD,
@@ -73,7 +74,9 @@ def test_the_page_of_a_running_application(
     status = yarnspec("status", application, "-o", "json").expect(0).document
     assert status["links"]["page"] == url
     assert status["links"]["spark_ui"] == f"{url}spark/jobs/"
+    as_spark_tells(url, application)
     only_through_yarn(cluster, application)
+    assert nobody_listens(cluster.attempts(application)[0]["nodeId"].partition(":")[0], spark_port(yarnspec, application))
     no_secret(cluster, application, text)
     am_host = cluster.attempts(application)[0]["nodeId"].partition(":")[0]
     slow = next(host for host in submission.last_hosts if host != am_host)
@@ -89,11 +92,15 @@ def test_the_page_of_a_running_application(
     wait_for("the next driver on the page", lambda: "driver epoch" in fetched(url), 60)
     spark = wait_for("the next driver's pages", lambda: fetched(f"{url}spark/jobs/"), 60)
     assert f"/proxy/{application}/spark/stages/" in spark
+    next(one for one in cluster.processes(application) if one.what == "skein-am").kill()
+    wait_for("the next attempt's page", lambda: "application attempt 2 begins" in fetched(url), 90)
     (tmp_path / "stop").touch()
+    last = ended_attempts(fetched(url))
     (tmp_path / "end").touch()
     written = f"/{application}/report.html"
     assert re.search(rf"^yarnspec: its report: \S+{written}$", submission.wait(180).expect(0).stderr, re.MULTILINE)
     the_report(yarnspec, application, tmp_path)
+    assert last <= ended_attempts((tmp_path / "report.html").read_text())
 
 
 def test_whom_the_acls_do_not_name_is_refused(submit: Submit, cluster: Cluster) -> None:
@@ -137,6 +144,39 @@ def the_report(yarnspec: Yarnspec, application: str, directory: Path) -> None:
             page.screenshot(path=shot("report"), full_page=True)
             assert (said, asked) == ([], [])
             assert not browser.faults(page)
+
+
+def ended_attempts(page: str) -> set[tuple[str, str]]:
+    """Who ran which task attempt that ended well, and for how many seconds."""
+    found = re.findall(r"<title>(\S+: task \S+, attempt \d+, executor \S+): ok, ([\d.]+) s</title>", page)
+    return {(attempt, seconds) for attempt, seconds in found}
+
+
+def as_spark_tells(url: str, application: str) -> None:
+    """Spark's own REST, one link further, knows the same tasks, hosts and times."""
+    told = json.loads(fetched(f"{url}spark/api/v1/applications/{application}/stages/0/0/taskList?length=1000"))
+    spark = {
+        f"{one['host']}: task 0.{one['index']}, attempt {one['attempt']}, executor {one['executorId']}": one["duration"]
+        for one in told
+    }
+    ours = {attempt: 1000 * float(took) for attempt, took in ended_attempts(fetched(url)) if ": task 0." in attempt}
+    assert ours.keys() == spark.keys()
+    assert all(abs(ours[attempt] - spark[attempt]) <= 51 for attempt in ours)
+
+
+def spark_port(yarnspec: Yarnspec, application: str) -> int:
+    """Where the driver serves Spark's pages."""
+    told = yarnspec("events", application, "--type", "DriverReady", "-o", "json").expect(0).lines
+    return urlsplit(told[-1]["ui_url"]).port or 0
+
+
+def nobody_listens(host: str, port: int) -> bool:
+    """Whether nobody listens there."""
+    try:
+        socket.create_connection((host, port), timeout=10).close()
+    except ConnectionRefusedError:
+        return True
+    return False
 
 
 def only_through_yarn(cluster: Cluster, application: str) -> None:
