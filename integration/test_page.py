@@ -76,9 +76,9 @@ def test_the_page_of_a_running_application(
     assert status["links"]["spark_ui"] == f"{url}spark/jobs/"
     as_spark_tells(url, application)
     only_through_yarn(cluster, application)
-    assert nobody_listens(cluster.attempts(application)[0]["nodeId"].partition(":")[0], spark_port(yarnspec, application))
     no_secret(cluster, application, text)
     am_host = cluster.attempts(application)[0]["nodeId"].partition(":")[0]
+    assert nobody_listens(am_host, spark_port(yarnspec, application))
     slow = next(host for host in submission.last_hosts if host != am_host)
     cluster.mini.host_slow(slow, SLOWER)
     write_sizes(tmp_path, [60] * 12)

@@ -1,7 +1,8 @@
 """`python -m integration.bench page`: what open pages cost the negotiator, and how long a large page takes to draw.
 
 A thousand tasks run on four hosts. By turns nobody looks at the page for a while, and ten readers do, every two seconds
-as a browser does, through YARN's proxy. The processor time is read from ``/proc``. Then a page of a hundred thousand
+as a browser does, through YARN's proxy. The processor time is read from ``/proc``. Meanwhile a host is blocked and
+unblocked again and again, so that it is seen how long the negotiator takes to decide that. Then a page of a hundred thousand
 tasks is drawn, of made-up records that were folded before.
 """
 
@@ -24,15 +25,20 @@ from integration.cluster import Cluster
 from integration.submitting import PROGRAMS, SMALL, Submission, base_environment, run_yarnspec, start_submit
 from integration.waiting import wait_for
 from tests.observe.page.histories import folded, many
+from yarnspec.gateway.application.handle import Application
+from yarnspec.gateway.cluster.access import Cluster as Gateway
 from yarnspec.minicluster import MiniCluster
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.page.page import page
 from yarnspec.observe.page.page_fold import PageFold
+from yarnspec.options import default_options
+from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
 
 TASKS, HOSTS, READERS = 1000, 4, 10
 SLOTS = TASKS // HOSTS
 EVERY_S = 2.0
 LOOK_S = 30.0
+PAUSE_S = 0.2
 REPEATS = 3
 AIM_SHARE = 0.03
 DRAWN_TASKS = 100_000
@@ -65,10 +71,11 @@ def _share(console: Console, cluster: Cluster, workspace: Path, repeats: int) ->
         wait_for(f"{TASKS} running tasks", lambda: _running(cluster, application) == TASKS, 180)
         url = f"{cluster.mini.rm_url}/proxy/{application}/yarnspec/body?after="
         _fetched(url)  # the process that draws starts at the first look
-        more = []
+        more: list[float] = []
+        waited: dict[int, list[float]] = {0: [], READERS: []}
         for number in range(repeats):
-            quiet = _busy(cluster, application, 0, url)
-            read = _busy(cluster, application, READERS, url)
+            quiet = _busy(cluster, application, 0, url, waited[0])
+            read = _busy(cluster, application, READERS, url, waited[READERS])
             more.append(read["negotiator"] - quiet["negotiator"])
             console.print(
                 f"{number + 1}/{repeats}: negotiator {100 * quiet['negotiator']:.1f} % of a core, "
@@ -80,6 +87,12 @@ def _share(console: Console, cluster: Cluster, workspace: Path, repeats: int) ->
             f"{READERS} readers, {TASKS:,} running tasks: {100 * share:.1f} % of a core more in the negotiator "
             f"[{100 * min(more):.1f}, {100 * max(more):.1f}] (aim: {100 * AIM_SHARE:.0f} %)"
         )
+        for readers, times in waited.items():
+            median, p99 = statistics.median(times), statistics.quantiles(times, n=100)[-1]
+            console.print(
+                f"{readers} readers: a block is decided and answered in {median * 1000:.1f} ms, "
+                f"p99 {p99 * 1000:.1f} ms ({len(times)} decisions)"
+            )
         return share
     finally:
         _end(cluster, submission)
@@ -96,19 +109,33 @@ def _running(cluster: Cluster, application: str) -> int:
     return int(status["tasks"]["running"])
 
 
-def _busy(cluster: Cluster, application: str, readers: int, url: str) -> dict[str, float]:
-    """Which part of a core negotiator and page take while so many look."""
+def _busy(cluster: Cluster, application: str, readers: int, url: str, waited: list[float]) -> dict[str, float]:
+    """Which part of a core negotiator and page take while so many look; adds how long each block waited."""
     stop = threading.Event()
     threads = [threading.Thread(target=_read, args=(url, stop), daemon=True) for _ in range(readers)]
     for thread in threads:
         thread.start()
     before, begun = _processor_s(cluster, application), time.monotonic()
-    time.sleep(LOOK_S)
+    waited += _blocks(cluster, application, begun + LOOK_S)
     after, took = _processor_s(cluster, application), time.monotonic() - begun
     stop.set()
     for thread in threads:
         thread.join()
     return {what: (after[what] - before.get(what, 0.0)) / took for what in after}
+
+
+def _blocks(cluster: Cluster, application: str, until: float) -> list[float]:
+    """Block a host and unblock it until then: how long each block took to be decided and answered, in seconds."""
+    waited = []
+    gateway = Gateway(HadoopConf.read(cluster.environment), default_options())
+    with Application(application, gateway) as found:
+        while time.monotonic() < until:
+            begun = time.monotonic()
+            found.block_host(cluster.hosts[-1], "1 min", reason="measured")
+            waited.append(time.monotonic() - begun)
+            found.unblock_host(cluster.hosts[-1])
+            time.sleep(PAUSE_S)
+    return waited
 
 
 def _read(url: str, stop: threading.Event) -> None:
