@@ -2,8 +2,8 @@
 
 A thousand tasks run on four hosts. By turns nobody looks at the page for a while, and ten readers do, every two seconds
 as a browser does, through YARN's proxy. The processor time is read from ``/proc``. Meanwhile a host is blocked and
-unblocked again and again, so that it is seen how long the negotiator takes to decide that. Then a page of a hundred thousand
-tasks is drawn, of made-up records that were folded before.
+unblocked again and again, so that it is seen how long the negotiator takes to decide that. Then a page of a hundred
+thousand tasks is drawn, of made-up records that were folded before.
 """
 
 from __future__ import annotations
