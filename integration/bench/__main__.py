@@ -1,11 +1,7 @@
 """`python -m integration.bench [start|tpch|all]`: both sides by turns on a mini cluster of their own.
 
-`python -m integration.bench feed` measures the feed of tasks (``integration/bench/feed``), `decisions` how long the
-core looks at many running tasks (``integration/bench/decisions.py``), and `stragglers` jobs beside a slow host (as
-`python -m integration.bench.stragglers` does, which has more options), `recovery` jobs whose application master is
-killed (as `python -m integration.bench.recovery`). `simulator` simulates ten thousand hosts
-(``integration/bench/simulator.py``). `window` compares yarnspec.window with what Spark has
-(``integration/bench/window.py``), and `page` measures what open pages cost (``integration/bench/page.py``).
+The other names run a bench of their own (``OTHERS``; `stragglers` and `recovery` have more options as
+`python -m integration.bench.stragglers` and `.recovery`). ``docs/benchmarks.md`` says what each measures.
 """
 
 from __future__ import annotations
@@ -21,7 +17,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from integration.bench import decisions, journal, page, simulator, window
+from integration.bench import decisions, journal, page, placing, simulator, window
 from integration.bench.feed import __main__ as feed
 from integration.bench.measured import Bench, Measured, Sample, load, setup, store
 from integration.bench.recovery import __main__ as recovery
@@ -46,6 +42,17 @@ TPCH_TIMEOUT_S = 600
 QUERIES_FILE = Path(__file__).parent.parent / "tpch" / "queries.py"
 
 Measure = Callable[[Side, str], dict[str, int]]
+
+OTHERS: dict[str, Callable[[Console, int | None], bool]] = {
+    "decisions": lambda console, _: decisions.run(console),
+    "feed": lambda console, repeats: feed.measure(console, repeats or feed.REPEATS, feed.COMPARED_TASKS),
+    "journal": lambda console, _: journal.run(console),
+    "page": lambda console, repeats: page.run(console, repeats or page.REPEATS),
+    "placing": lambda console, repeats: placing.measure(console, repeats or placing.REPEATS),
+    "simulator": lambda console, repeats: simulator.run(console, repeats or simulator.RUNS),
+    "window": lambda console, repeats: window.measure(console, repeats or window.REPEATS),
+}
+"""Benches of their own: each prints its table, and says whether its aims are met."""
 
 
 class Measurements:
@@ -111,21 +118,7 @@ def interleaved(
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument(
     "which",
-    type=click.Choice(
-        [
-            "start",
-            "tpch",
-            "all",
-            "feed",
-            "decisions",
-            "journal",
-            "stragglers",
-            "recovery",
-            "simulator",
-            "window",
-            "page",
-        ]
-    ),
+    type=click.Choice(["all", *REPEATS, "stragglers", "recovery", *OTHERS]),
     default="all",
 )
 @click.option("--repeats", type=click.IntRange(min=1), help="Pairs of runs; 7 for start and 5 for tpch by default.")
@@ -142,22 +135,12 @@ def main(which: str, repeats: int | None, scale: float, results: Path, fresh: bo
     # Whoever ends us by a signal must not leave a cluster behind.
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     console = Console(width=None if sys.stdout.isatty() else 160)
-    if which == "decisions":
-        sys.exit(0 if decisions.run(console) else 1)
-    if which == "window":
-        sys.exit(0 if window.measure(console, repeats or window.REPEATS) else 1)
-    if which == "simulator":
-        sys.exit(0 if simulator.run(console, repeats or simulator.RUNS) else 1)
-    if which == "page":
-        sys.exit(0 if page.run(console, repeats or page.REPEATS) else 1)
-    if which == "journal":
-        sys.exit(0 if journal.run(console) else 1)
+    if which in OTHERS:
+        sys.exit(0 if OTHERS[which](console, repeats) else 1)
     if which in ("stragglers", "recovery"):
         options = [*(["--repeats", str(repeats)] if repeats else []), *(["--fresh"] if fresh else [])]
         chosen = stragglers.main if which == "stragglers" else recovery.main
         chosen(options, prog_name=f"integration.bench {which}")
-    if which == "feed":
-        sys.exit(0 if feed.measure(console, repeats or feed.REPEATS, feed.COMPARED_TASKS) else 1)
     if fresh:
         results.unlink(missing_ok=True)
     measured = load(results, setup(HOSTS, scale))

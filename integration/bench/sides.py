@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -55,6 +55,7 @@ def run(
     workspace: Path,
     timeout_s: float,
     py_files: Path | None = None,
+    sizes: Sequence[str] = FLAGS,
 ) -> Run:
     """Submit the program and wait for its end.
 
@@ -63,7 +64,7 @@ def run(
     """
     events = event_logs(workspace)
     events.mkdir(parents=True, exist_ok=True)
-    flags = [*FLAGS, "--name", name]
+    flags = [*sizes, "--name", name]
     for key, value in (CONFIGURATION | {"spark.eventLog.dir": events.as_uri()}).items():
         flags += ["--conf", f"{key}={value}"]
     if py_files is not None:
