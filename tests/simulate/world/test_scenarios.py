@@ -35,7 +35,7 @@ from yarnspec.simulate import BrokenRule, RunResult, Scenario, run
 SCENARIOS = 1_000
 CHUNK = 100
 TWICE = 40
-ELSEWHERE = 6
+ELSEWHERE = 8
 
 _RESULTS: dict[int, RunResult] = {}
 
