@@ -216,7 +216,7 @@ def test_the_share_counts_running_hosts_only() -> None:
             hosts=tuple(ev.HostReport(host=host, state="RUNNING" if n < 6 else "LOST") for n, host in enumerate(many))
         )
     )
-    assert "at most 2 may be" in only(RefuseBlock, world.block(many[4])).reason
+    assert "at most 1 may be" in only(RefuseBlock, world.block(many[4])).reason
 
 
 @pytest.mark.parametrize(("share", "running", "limit"), [(0.29, 100, 29), (0.33, 100, 33), (0.33, 2, 1), (0.0, 9, 1)])
