@@ -36,7 +36,7 @@ from yarnspec.simulate import BrokenRule, RunResult, Scenario, run
 SCENARIOS = 1_000
 CHUNK = 100
 TWICE = 40
-ELSEWHERE = 6
+ELSEWHERE = 3
 
 _RESULTS: dict[int, RunResult] = {}
 
