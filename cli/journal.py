@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from yarnspec.cli.groups import SuggestingGroup, did_you_mean
+from yarnspec.cli.names import APPLICATION_OR_FILE
 from yarnspec.cli.printing import (
     Form,
     as_yaml,
@@ -24,6 +25,7 @@ from yarnspec.core.journal.journalrecords import TYPES, UnknownRecord
 from yarnspec.errors import UsageError
 from yarnspec.gateway.application.handle import Application
 from yarnspec.gateway.application.journal_access import journal_at, journal_of
+from yarnspec.gateway.cluster.applications import LAST
 from yarnspec.ids import is_application_id
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.errors import JournalDamaged
@@ -59,7 +61,7 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("place", metavar="APP|DIR")
+@click.argument("place", metavar="APP|DIR", type=APPLICATION_OR_FILE)
 @click.option("--type", "types", multiple=True, metavar="TYPE", help="Only this type, like JobCommitted; repeatable.")
 @click.option("--epoch", "epochs", multiple=True, type=click.IntRange(min=1), help="Only this epoch; repeatable.")
 @output_option
@@ -87,7 +89,7 @@ def show(*, place: str, types: tuple[str, ...], epochs: tuple[int, ...], form: F
 
 
 @command.command()
-@click.argument("place", metavar="APP|DIR")
+@click.argument("place", metavar="APP|DIR", type=APPLICATION_OR_FILE)
 @output_option
 @settings_options
 def verify(*, place: str, form: Form, settings: Options) -> int:
@@ -111,7 +113,7 @@ def verify(*, place: str, form: Form, settings: Options) -> int:
 
 @contextlib.contextmanager
 def _opened(place: str, settings: Options) -> Iterator[JournalDirectory]:
-    if is_application_id(place):
+    if place == LAST or is_application_id(place):
         with Application.from_id(place, settings=settings) as application:
             yield journal_of(application)
     else:

@@ -19,12 +19,17 @@ _MOST = 30
 class _FromTheCluster(click.ParamType[str]):
     """Any text; what the cluster knows is offered. A cluster that does not answer offers nothing, and says nothing."""
 
-    def __init__(self, name: str, known: Callable[[Cluster], list[CompletionItem]]) -> None:
+    def __init__(self, name: str, known: Callable[[Cluster], list[CompletionItem]], *, files: bool = False) -> None:
         self.name = name
         self._known = known
+        self._files = files
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's signature
-        """What begins like that."""
+        """What begins like that; files as well, where one may be named."""
+        files = [CompletionItem(incomplete, type="file")] if self._files else []
+        return [*self._from_the_cluster(incomplete), *files]
+
+    def _from_the_cluster(self, incomplete: str) -> list[CompletionItem]:
         try:
             loaded = options.load(None, ()).options
             patient = msgspec.structs.replace(loaded.cluster, connect_timeout_ms=_PATIENCE_MS)
@@ -50,6 +55,7 @@ def _hosts(cluster: Cluster) -> list[CompletionItem]:
 
 
 APPLICATION = _FromTheCluster("application", _applications)
+APPLICATION_OR_FILE = _FromTheCluster("application", _applications, files=True)
 HOST = _FromTheCluster("host", _hosts)
 
 application_argument = click.argument("application", metavar="APP", type=APPLICATION)

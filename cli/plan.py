@@ -8,6 +8,7 @@ from rich.console import Console
 
 from yarnspec.cli.printing import plain, print_document, settings_in_effect, stdout_console
 from yarnspec.gateway.application.handle import Application
+from yarnspec.gateway.cluster.applications import LAST
 from yarnspec.gateway.flags.arguments import SubmitCommand
 from yarnspec.gateway.flags.request import SubmitRequest
 from yarnspec.gateway.submit.placement_plan import (
@@ -34,7 +35,7 @@ Examples:
 
 def run(request: SubmitRequest) -> int:
     """Print the plan of a submit, or the picture of an application."""
-    if is_application_id(request.program):
+    if request.program == LAST or is_application_id(request.program):
         settings = settings_in_effect(Path(request.config_file) if request.config_file else None, request.settings)
         with Application.from_id(request.program, settings=settings) as found:
             plan = plan_of_application(found)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from yarnspec.cli.names import APPLICATION_OR_FILE
 from yarnspec.cli.printing import settings_options
 from yarnspec.errors import UsageError
 from yarnspec.gateway.application.handle import Application
@@ -27,7 +28,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("what", metavar="APP|LOG")
+@click.argument("what", metavar="APP|LOG", type=APPLICATION_OR_FILE)
 @click.option(
     "-o", "--output", "file", metavar="FILE.html", help="Where to write it (- is stdout). [default: APP.html]"
 )

@@ -8,15 +8,15 @@ from typing import Any
 import click
 import msgspec
 
+from yarnspec import options
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.schemas import events_schema
-from yarnspec.options import Options
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "status": lambda: msgspec.json.schema(StatusDocument),
     "events": events_schema,
-    "options": lambda: msgspec.json.schema(Options),
+    "options": options.schema,
 }
 
 EXAMPLES = """
@@ -30,9 +30,9 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("what", metavar="status|events|options", type=click.Choice(list(_MAKERS)))
 def command(*, what: str) -> None:
-    """Print the JSON Schema of `status -o json`, of one line of `events -o json`, or of the options.
+    """Print the JSON Schema of `status -o json`, of one line of `events -o json`, or of a file of options.
 
-    Fields are only ever added: a document may have more than this version's schema names.
+    Fields are only ever added: a document may have more than this version's schema names. A file of options may not.
     """
     schema = {"$schema": _DIALECT, "title": f"yarnspec {what}", **_MAKERS[what]()}
     click.echo(msgspec.json.format(msgspec.json.encode(schema), indent=2).decode())

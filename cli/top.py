@@ -49,7 +49,10 @@ def command(*, application: str, every: float, settings: Options) -> None:
             return
         with Live(console=console, screen=False, auto_refresh=False) as live:
             while True:
-                shown, ended = _look(found)
+                try:
+                    shown, ended = _look(found)
+                except ClusterUnreachable as error:  # it may be back at the next look
+                    shown, ended = plain(error.message, "yellow"), False
                 live.update(shown, refresh=True)
                 if ended:
                     return

@@ -25,6 +25,12 @@ class ClusterUnreachable(YarnspecError):  # noqa: N818 - named for what happened
     exit_code = 4
 
 
+class HistoryDamaged(ClusterUnreachable):
+    """Some records in the history cannot be read; the others can."""
+
+    exit_code = 8
+
+
 class NotAllowed(YarnspecError):  # noqa: N818
     """The cluster answers, and refuses."""
 

@@ -58,6 +58,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     cluster: ClusterSettings = ClusterSettings()
 
 
+_JSON_TYPES: dict[object, str] = {bool: "boolean", int: "integer", float: "number", str: "string"}
+
+
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     """The options in effect, where each value came from, and what the user should be told about them."""
 
@@ -118,6 +121,15 @@ class Field:
         if not text and not self.may_be_empty:
             raise ValueError("it must not be empty")
         return text
+
+    def schema(self) -> dict[str, object]:
+        """The JSON Schema of the value as the configuration file has it."""
+        if self.unit:
+            return {"type": ["string", "integer"]}
+        if self.kind in _JSON_TYPES:
+            return {"type": _JSON_TYPES[self.kind]}
+        choices = typing.get_args(self.kind)
+        return {"enum": [*choices]} if choices else {"type": "string"}
 
     def _read_duration(self, text: str) -> Value:
         if self.may_be_off and text.lower() in _OFF:
@@ -217,6 +229,18 @@ def load(
         asked=_asked(built, origins, in_file, file_source),
         warnings=(*warnings, *_without_effect(built, origins)),
     )
+
+
+def schema() -> dict[str, object]:
+    """The JSON Schema of a file of options, which is also what `config show -o json` prints."""
+    groups: dict[str, dict[str, object]] = {}
+    for key, field in fields().items():
+        group, _, name = key.partition(".")
+        groups.setdefault(group, {})[name] = field.schema()
+    closed = {
+        group: {"type": "object", "properties": names, "additionalProperties": False} for group, names in groups.items()
+    }
+    return {"type": "object", "properties": {"schema": {"const": 1}, **closed}, "additionalProperties": False}
 
 
 def different_options(values: Mapping[str, Mapping[str, Value]]) -> tuple[tuple[str, str], ...]:

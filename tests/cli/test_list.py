@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import jsonschema
-import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -18,7 +17,6 @@ from yarnspec.cli.main import cli
 from yarnspec.core.messages import commands
 from yarnspec.core.tasks.running_attempts import RunningAttempt
 from yarnspec.observe.forms.records import encode
-from yarnspec.options import Options
 
 LATER = "application_1700000000000_0012"
 
@@ -93,7 +91,11 @@ class TestSchema:
 
     def test_the_options(self, yarnspec: Run) -> None:
         schema = json.loads(yarnspec("schema", "options").out)
-        jsonschema.validate(msgspec.to_builtins(Options()), schema)
+        check = jsonschema.Draft202012Validator(schema)
+        check.validate(json.loads(yarnspec("config", "show", "-o", "json").out))
+        check.validate({"placement": {"mode": "blacklist", "spread_wait": "2 s"}})
+        assert not check.is_valid({"placement": {"spread_wiat": "2 s"}})
+        assert not check.is_valid({"placement": {"mode": "no such mode"}})
 
 
 class TestCompletion:

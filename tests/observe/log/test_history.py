@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from yarnspec.core.messages.events import DriverStarted
-from yarnspec.errors import NotAllowed
+from yarnspec.errors import HistoryDamaged, NotAllowed
 from yarnspec.observe.forms.document import StatusDocument
-from yarnspec.observe.forms.records import encode, record_of
+from yarnspec.observe.forms.records import Record, encode, record_of
 from yarnspec.observe.log.history import ApplicationRecord, History, Result
 from yarnspec.yarn.files.local_files import LocalFiles
 
@@ -78,6 +78,16 @@ def test_epochs_come_in_their_order(history: History, tmp_path: Path) -> None:
 def test_a_torn_last_record_is_passed_over(history: History) -> None:
     write_events(history, line(1), line(2)[:-20])
     assert [record.seq for record in history.events(APP, 1, writer_gone=True)] == [1]
+
+
+def test_damaged_records_are_passed_over_and_told_after_the_others(history: History) -> None:
+    write_events(history, line(1), b'{"schema": 1, "seq": 2, torn\n', line(3))
+    write_events(history, line(1), epoch=2)
+    found = list(history.all_events(APP))
+    assert [(one.epoch, one.seq) for one in found if isinstance(one, Record)] == [(1, 1), (1, 3), (1, 1)]
+    (damage,) = [one for one in found if isinstance(one, HistoryDamaged)]
+    assert found.index(damage) == 2
+    assert "1 records of driver epoch 1 cannot be read" in damage.message
 
 
 def test_records_that_go_on_in_a_further_file_are_read_once_each(history: History, tmp_path: Path) -> None:

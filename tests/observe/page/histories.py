@@ -77,8 +77,14 @@ def task(index: int, **changes: Any) -> events.TaskFinished:
     return events.TaskFinished(**{**fields, **changes})
 
 
-def many(tasks: int, hosts: int = 100, slow: int = 3, copies: int = 500) -> Iterator[Record]:
-    """A long application: ``tasks`` attempts in ten stages on many hosts, of which some are slow."""
+LONG_REASON = "java.io.IOException: no space left on device while spilling to /data/3/yarn/local/usercache/me: " * 2
+
+
+def many(
+    tasks: int, hosts: int = 100, slow: int = 3, copies: int = 500, *, stages: int = 10, failing: float = 0.0,
+    host_name: str = "worker-{:03d}",
+) -> Iterator[Record]:  # fmt: skip
+    """A long application: ``tasks`` attempts on many hosts, of which some are slow; a share of them fails."""
     rng = random.Random(7)  # noqa: S311
     seq = 0
 
@@ -92,12 +98,11 @@ def many(tasks: int, hosts: int = 100, slow: int = 3, copies: int = 500) -> Iter
         container = f"container_1750000000000_0001_01_{host + 2:06d}"
         yield record(
             events.ContainerStarted(
-                executor_id=str(host + 1), container_id=container, host=f"worker-{host:03d}", cores=8
+                executor_id=str(host + 1), container_id=container, host=host_name.format(host), cores=8
             ),
             START_MS + 2_000,
         )  # fmt: skip
     at_ms, task_id = START_MS + 3_000, 0
-    stages = 10
     free = [[at_ms] * 8 for _ in range(hosts)]
     for stage in range(stages):
         begin = max(max(slots) for slots in free)
@@ -115,14 +120,21 @@ def many(tasks: int, hosts: int = 100, slow: int = 3, copies: int = 500) -> Iter
             copied = stage and index < copies // (stages - 1) and host < slow
             end = launch + took // 2 if copied else launch + took
             yield record(
-                task(index, stage=stage, task_id=task_id, executor_id=str(host + 1), host=f"worker-{host:03d}",
+                task(index, stage=stage, task_id=task_id, executor_id=str(host + 1), host=host_name.format(host),
                      launch_ms=launch, finish_ms=end, state="KILLED" if copied else "SUCCESS"), end,
             )  # fmt: skip
             task_id += 1
+            if failing and rng.random() < failing:
+                yield record(
+                    task(index, stage=stage, task_id=task_id, executor_id=str(host + 1), host=host_name.format(host),
+                         attempt=7, launch_ms=launch, finish_ms=end, state="FAILED",
+                         failure=f"{LONG_REASON}task {task_id}"), end,
+                )  # fmt: skip
+                task_id += 1
             if copied:
                 other = slow + index % (hosts - slow)
                 yield record(
-                    task(index, stage=stage, task_id=task_id, executor_id=str(other + 1), host=f"worker-{other:03d}",
+                    task(index, stage=stage, task_id=task_id, executor_id=str(other + 1), host=host_name.format(other),
                          attempt=1, launch_ms=launch + took // 3, finish_ms=end, speculative=True), end,
                 )  # fmt: skip
                 task_id += 1
@@ -131,8 +143,8 @@ def many(tasks: int, hosts: int = 100, slow: int = 3, copies: int = 500) -> Iter
         if stage == 0:
             for host in range(slow):
                 yield record(
-                    commands.BlockHost(reason=f"tasks on worker-{host:03d} take 6.0 x as long",
-                                       host=f"worker-{host:03d}", until_ms=None, by="detector", cause="slow"), last,
+                    commands.BlockHost(reason=f"tasks on {host_name.format(host)} take 6.0 x as long",
+                                       host=host_name.format(host), until_ms=None, by="detector", cause="slow"), last,
                 )  # fmt: skip
     yield record(commands.FinishApplication(reason="the program ended", status="SUCCEEDED", exit_code=0), last)
 

@@ -171,6 +171,16 @@ def test_a_page_of_a_hundred_thousand_tasks_is_small_and_quick() -> None:
     assert 'class="late"' in text
 
 
+def test_a_page_full_of_failures_and_long_names_is_small_too() -> None:
+    """What is shown shrinks until it fits."""
+    records = many(
+        30_000, hosts=60, copies=4_000, stages=60, failing=0.1, host_name="worker-with-a-long-name-{:03d}.example.org"
+    )
+    text = drawn(records)
+    assert len(text.encode()) < 1_500_000
+    parsed(text)
+
+
 def test_what_is_missing_is_said() -> None:
     history = told(attempt(), STAGE, *(task(index) for index in range(9)))
     text = drawn([*history[:4], *history[8:]])
@@ -193,7 +203,7 @@ def test_the_live_page_looks_for_news_with_relative_paths_only() -> None:
 def test_an_outcome_never_hangs_on_colour_alone() -> None:
     text = drawn(recorded(18))
     assert "copy that was first" in text
-    assert "another was first" in text
+    assert "ended early" in text
     assert 'class="failed"' in text
     assert "url(#p-failed)" in text
 
@@ -206,7 +216,8 @@ def test_the_driver_that_went_on_with_outputs_is_told_first() -> None:
     words = parsed(drawn(history)).find(f".//{HTML}section[@id='words']")
     assert words is not None
     first = "".join(words.find(f".//{HTML}li").itertext())  # type: ignore[union-attr]
-    assert "2 times in all" in first or "3 times in all" in first
+    assert "Driver or application master died 2 times" in first
+    assert "2 tasks of 2 stages finished in 2 driver epochs" in "".join(words.itertext())
     assert "exit code 137" in first
 
 

@@ -35,8 +35,15 @@ def told(record: Record) -> str:
 
 
 def clipped(text: str, most: int) -> str:
-    """The beginning of a text that is longer than so many characters, with a sign that it goes on."""
-    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+    """The beginning of a text that is longer than so many characters, with a sign that it goes on.
+
+    The text is cut between two words, unless they are very long.
+    """
+    if len(text) <= most:
+        return text
+    begins = text[: most - 1]
+    words = begins[: begins.rfind(" ")].rstrip() if not text[most - 1].isspace() else begins
+    return f"{words.rstrip() if len(words) * 2 > most else begins.rstrip()}…"
 
 
 def visible(text: str) -> str:

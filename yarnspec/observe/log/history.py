@@ -21,10 +21,11 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from yarnspec.errors import ClusterUnreachable, YarnspecError
+from yarnspec.errors import ClusterUnreachable, HistoryDamaged, YarnspecError
 from yarnspec.ids import epoch_directory, epochs_among, id_order, is_application_id
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.records import Record, UnreadableRecordError, decode
+from yarnspec.observe.forms.told import clipped
 from yarnspec.observe.log.eventlog import LineWriter
 
 APPLICATION_FILE = "application.json"
@@ -37,6 +38,7 @@ _TASK_END = b'"type":"TaskFinished"'
 _SEQ = re.compile(rb'"seq":(\d+)')
 _ENVELOPE_BYTES = 160
 _PIECE_BYTES = 4 * 1024 * 1024
+_SHOWN_CHARACTERS = 200
 _Document = TypeVar("_Document")
 
 
@@ -218,7 +220,7 @@ class History:
         """The records of all epochs from ``first`` on, or of those ``before`` one; their writers must be gone.
 
         Of one with a file that cannot be closed or read, as a full disk may leave it, the error stands where the
-        records of that file and further ones would.
+        records of that file and further ones would. Of one with damaged records the error follows the readable ones.
         """
         for epoch in self.epochs(application_id):
             if epoch < first or (before is not None and epoch >= before):
@@ -233,16 +235,24 @@ class History:
 
         ``writer_gone``: the application, or this attempt of it, has ended. Then the file is taken from a writer that
         did not close it, which HDFS wants before it shows the last block. Never say so of a writer that lives.
+
+        Raises:
+            HistoryDamaged: at the end, after all readable records, when some are not readable.
         """
+        damaged: list[str] = []
         for line in self.event_lines(application_id, epoch, writer_gone=writer_gone):
             if not task_ends and _TASK_END in line[:_ENVELOPE_BYTES]:
                 continue
             try:
                 yield decode(line)
-            except UnreadableRecordError:
-                if line.endswith(b"\n"):
-                    raise
-                return  # torn by the writer's end
+            except UnreadableRecordError as error:
+                if not line.endswith(b"\n"):
+                    break  # torn by the writer's end
+                damaged.append(str(error))
+        if damaged:
+            first = clipped(damaged[0], _SHOWN_CHARACTERS)
+            message = f"{len(damaged)} records of driver epoch {epoch} cannot be read; the first: {first}"
+            raise HistoryDamaged(message)
 
     def event_lines(self, application_id: str, epoch: int, *, writer_gone: bool) -> Iterator[bytes]:
         """The same as lines of bytes; the last one has no line end when the writer was cut off in it."""

@@ -73,7 +73,8 @@ def host_rows(scene: Scene) -> tuple[list[HostRow], int]:
         )  # fmt: skip
     ranks = {"bad": 0, "warn": 1, "calm": 2}
     rows.sort(key=lambda one: (ranks[one.tone], -(one.factor or 0.0), -one.failed, one.host))
-    return rows[:_MOST_HOSTS], max(0, len(rows) - _MOST_HOSTS)
+    most = scene.few(_MOST_HOSTS)
+    return rows[:most], max(0, len(rows) - most)
 
 
 def _state(scene: Scene, block: BlockStatus | None, host: str, slow: float | None) -> tuple[str, str]:

@@ -19,14 +19,17 @@ from yarnspec.observe.forms.told import clipped, told
 from yarnspec.observe.page.container_rows import containers_by_host, over_time, shown_containers
 from yarnspec.observe.page.drawing import percent, took
 from yarnspec.observe.page.host_rows import host_rows
-from yarnspec.observe.page.page_fold import PageFold
+from yarnspec.observe.page.page_fold import SHOWN_EVENTS, PageFold
 from yarnspec.observe.page.scene import Scene, scene_of
 from yarnspec.observe.page.sentences import sentences, summary
-from yarnspec.observe.page.stage_rows import stage_rows
+from yarnspec.observe.page.stage_rows import MOST_PLOTS, stage_rows
 from yarnspec.observe.page.task_rows import copy_rows, task_groups
 from yarnspec.observe.page.timeline import timeline
 
 _WHOLE_STATUS_BYTES = 160 * 1024
+MOST_BYTES = 1_450_000
+"""A page that would be larger is drawn again, with fewer dots, tasks, stages and hosts. Style and script come to it."""
+_TRIES = 3
 _TONES = {"SUCCEEDED": "good", "FAILED": "bad", "KILLED": "bad", "RUNNING": "calm"}
 _BODY = "<!--body-->"
 _SIGNS = {"good": "✓", "bad": "✗", "warn": "!", "calm": "•"}
@@ -82,7 +85,15 @@ def body(
 ) -> str:
     """What changes of it while the application runs."""
     scene = scene_of(fold, document, now_ms, running)
-    return _environment().get_template("body.html").render(_context(scene, source or Source(), live))
+    template = _environment().get_template("body.html")
+    text = template.render(_context(scene, source or Source(), live))
+    for _ in range(_TRIES):
+        size = len(text.encode())
+        if size <= MOST_BYTES:
+            break
+        scene.share *= 0.8 * MOST_BYTES / size
+        text = template.render(_context(scene, source or Source(), live))
+    return text
 
 
 def _context(scene: Scene, source: Source, live: Live | None) -> dict[str, Any]:
@@ -107,6 +118,7 @@ def _context(scene: Scene, source: Source, live: Live | None) -> dict[str, Any]:
         "hosts": hosts,
         "more_hosts": more_hosts,
         "stages": stages,
+        "plots": scene.few(MOST_PLOTS),
         "more_stages": more_stages,
         "groups": task_groups(scene),
         "copies": copies,
@@ -117,7 +129,7 @@ def _context(scene: Scene, source: Source, live: Live | None) -> dict[str, Any]:
         "more_containers": more_containers,
         "events": [
             (clock(one.time_ms), f"{one.epoch}.{one.seq}", one.kind, one.type, clipped(told(one), 400))
-            for one in reversed(scene.fold.last)
+            for one in list(reversed(scene.fold.last))[: scene.few(SHOWN_EVENTS)]
         ],
         "status_json": shown,
         "status_is_whole": whole,

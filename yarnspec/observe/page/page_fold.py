@@ -29,7 +29,7 @@ _MOST_BLOCKS = 2_000
 _MOST_MOMENTS = 200
 _MOST_COPIES = 5_000
 _MOST_STEPS = 5_000
-_SHOWN_EVENTS = 300
+SHOWN_EVENTS = 300
 _NUMBER_LIMIT, _TIME_LIMIT_MS = 2**31, 2**42
 """What is not below is damaged: no stage has such a number, and no task of this century ended then."""
 _NOISE = frozenset({
@@ -65,7 +65,7 @@ class PageFold:
         self.wanted: list[tuple[int, int]] = []
         self.pending: list[tuple[int, str]] = []
         self.restored: list[tuple[int, rec.ShuffleRestored]] = []
-        self.last: deque[Record] = deque(maxlen=_SHOWN_EVENTS)
+        self.last: deque[Record] = deque(maxlen=SHOWN_EVENTS)
         self.counts: Counter[str] = Counter()
         self.gaps: list[Gap] = []
         self.first_ms = self.last_ms = 0

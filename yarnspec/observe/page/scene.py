@@ -36,6 +36,12 @@ class Scene:
     _ends: npt.NDArray[np.intp]
     _stage_order: npt.NDArray[np.intp]
     _stage_ends: npt.NDArray[np.intp]
+    share: float = 1.0
+    """Which part of what is usually shown: less where the page would become too large."""
+
+    def few(self, most: int) -> int:
+        """How many of something are shown at most, where usually so many are."""
+        return max(1, int(most * self.share))
 
     @property
     def ended(self) -> bool:

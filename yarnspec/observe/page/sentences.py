@@ -34,7 +34,7 @@ class Sentence:
 def sentences(scene: Scene) -> list[Sentence]:
     """The worst few; how it stands comes first where it failed, last where all is well."""
     found = [*_losses(scene), *_hosts(scene), *_failures(scene), *_stages(scene), *_waiting(scene), *_copies(scene)]
-    if scene.document.final is not None and scene.document.final.status != "SUCCEEDED":
+    if _ended_badly(scene.document):
         found.insert(0, _outcome(scene))
         return found[:_MOST]
     found = sorted(found, key=lambda one: _TONES[one.tone])[: _MOST - 1]
@@ -43,12 +43,13 @@ def sentences(scene: Scene) -> list[Sentence]:
 
 def _outcome(scene: Scene) -> Sentence:
     document = scene.document
-    tasks, stages = document.tasks, len(scene.fold.stages)
+    tasks, counts = document.tasks, _work(scene)
     whole = took(scene.scale.length_ms)
-    counts = f"{tasks.finished:,} tasks of {_count(stages, 'stage')} finished" if tasks.total else "no task was run"
-    if document.final is not None and document.final.status != "SUCCEEDED":
-        why = _short(document.final.reason or document.final.diagnostics or "no reason was given")
-        return Sentence("bad", f"It ended after {whole} as {document.final.status}: {why}. {counts.capitalize()}.")
+    if _ended_badly(document):
+        final = document.final
+        why = (final.reason or final.diagnostics if final is not None else "") or "no reason was given"
+        status = final.status if final is not None else document.state
+        return Sentence("bad", f"It ended after {whole} as {status}: {_short(why)} {counts.capitalize()}.")
     if scene.ended:
         if not document.ended:  # Spark's log knows the tasks' ends, and not the program's
             return Sentence("calm", f"It took {whole}: {counts}.")
@@ -61,14 +62,49 @@ def _outcome(scene: Scene) -> Sentence:
     return Sentence("calm", f"It runs for {whole}: {tasks.finished:,} of {tasks.total:,} tasks are done{running}.")
 
 
+def _ended_badly(document: StatusDocument) -> bool:
+    if document.final is not None:
+        return document.final.status != "SUCCEEDED"
+    return document.state in {"FAILED", "KILLED"}
+
+
+def _work(scene: Scene) -> str:
+    """How many tasks finished. The document counts those of its own driver epoch; the attempts are of all."""
+    stages, attempts = scene.fold.stages, scene.attempts
+    epochs = len({one.epoch for one in stages})
+    done = scene.document.tasks.finished
+    if epochs > 1 or not done:
+        good = attempts.succeeded
+        done = len(np.unique(np.stack([attempts.stage[good], attempts.index[good]]), axis=1).T)
+    if not done and not len(attempts):
+        return "no task was run"
+    where = f" in {epochs} driver epochs" if epochs > 1 else ""
+    return f"{done:,} tasks of {_count(len(stages), 'stage')} finished{where}"
+
+
+def _deaths(moments: list[Moment]) -> list[Moment]:
+    """Each death once: that of a driver is told as it happens, and again when the next epoch begins."""
+    found: list[Moment] = []
+    down = False
+    for one in moments:
+        if one.kind == "lost" or (one.kind == "again" and "was lost" in one.text and not down):
+            found.append(one)
+            down = True
+        elif one.kind == "ready":
+            down = False
+    return found
+
+
 def _losses(scene: Scene) -> list[Sentence]:
     """Deaths of the driver and of the application master, and what the next driver made of what was left."""
-    lost = [one for one in scene.fold.moments if one.kind == "lost" or (one.kind == "again" and "was lost" in one.text)]
+    lost = _deaths(scene.fold.moments)
     if not lost:
         return []
     last = lost[-1]
-    times = "" if len(lost) == 1 else f"{len(lost)} times in all; the last: "
-    words = [f"At {day_clock(last.time_ms)} {times}{_short(last.text)}."]
+    words = [f"At {day_clock(last.time_ms)} {_short(last.text)}"]
+    if len(lost) > 1:
+        words = [f"Driver or application master died {len(lost)} times. The last time: at {day_clock(last.time_ms)} "
+                 f"{_short(last.text)}"]  # fmt: skip
     recovery = scene.document.recovery
     if recovery is not None and recovery.saved_outputs:
         again = f"{recovery.restored_outputs:,} of {recovery.saved_outputs:,} map outputs were used again"
@@ -117,12 +153,12 @@ def _slow_host(scene: Scene, number: int, blocks: list[BlockSpan]) -> Sentence:
         after = took(at_ms - scene.scale.begin_ms)
         return Sentence("bad", f"{words}. yarnspec would have found it slow after {after}.")
     if host in scene.fold.spared:
-        return Sentence("bad", f"{words}. yarnspec left it in use: {_short(scene.fold.spared[host])}.")
+        return Sentence("bad", f"{words}. yarnspec left it in use: {_short(scene.fold.spared[host])}")
     return Sentence("bad", f"{words}.")
 
 
 def _blocked_host(scene: Scene, host: str, blocks: list[BlockSpan]) -> Sentence:
-    return Sentence("warn", f"Host {host}: {_blocked(scene, blocks)} The reason: {_short(blocks[-1].reason)}.")
+    return Sentence("warn", f"Host {host}: {_blocked(scene, blocks)} The reason: {_short(blocks[-1].reason)}")
 
 
 def _blocked(scene: Scene, blocks: list[BlockSpan]) -> str:
@@ -146,7 +182,7 @@ def _failures(scene: Scene) -> list[Sentence]:
     hosts = Counter(scene.host_at(row) for row in sample)
     host, on_host = hosts.most_common(1)[0]
     where = f" {on_host:,} of them ran on {host}." if len(hosts) > 1 and on_host * 2 > len(sample) else ""
-    return [Sentence("warn", f"{_count(len(failed), 'task attempt')} failed.{where} Most often: {_short(reason)}.")]
+    return [Sentence("warn", f"{_count(len(failed), 'task attempt')} failed.{where} Most often: {_short(reason)}")]
 
 
 def _stages(scene: Scene) -> list[Sentence]:
@@ -169,8 +205,8 @@ def _waiting(scene: Scene) -> list[Sentence]:
     missing = document.wanted_containers - document.running_containers
     if scene.ended or missing <= 0 or not document.started_ms:
         return []
-    why = f": {_short(document.pending_reason)}" if document.pending_reason else ""
-    text = f"{missing} of {_count(document.wanted_containers, 'wanted executor')} do not run yet{why}."
+    why = f": {_short(document.pending_reason)}" if document.pending_reason else "."
+    text = f"{missing} of {_count(document.wanted_containers, 'wanted executor')} do not run yet{why}"
     return [Sentence("warn", text)]
 
 
@@ -199,8 +235,9 @@ def _count(number: int, one: str, many: str = "") -> str:
 
 
 def _short(text: str) -> str:
-    words = " ".join(text.split()).rstrip(".")
-    return clipped(words, _LONG_REASON)
+    """A reason as the end of a sentence."""
+    words = clipped(" ".join(text.split()).rstrip("."), _LONG_REASON)
+    return words if words.endswith("…") else f"{words}."
 
 
 def summary(document: StatusDocument) -> str:

@@ -17,7 +17,7 @@ from yarnspec.observe.page.speeds import LATE_FACTOR
 from yarnspec.observe.page.timeline import kind_of
 
 _MOST_STAGES = 200
-_MOST_PLOTS = 40
+MOST_PLOTS = 40
 _MOST_DOTS = 500
 _DOTS_IN_ALL = 4_000
 _SLOWEST = 10
@@ -100,15 +100,15 @@ def stage_rows(scene: Scene) -> tuple[list[StageRow], int]:
     stages = scene.fold.stages
     known = {(one.stage, one.stage_attempt): one for one in scene.document.stages}
     newest_epoch = stages[-1].epoch if stages else 0
-    shown = range(max(0, len(stages) - _MOST_STAGES), len(stages))
+    shown = range(max(0, len(stages) - scene.few(_MOST_STAGES)), len(stages))
     longest = max([1.0, *(_span(scene, mine) for one in shown if len(mine := scene.of_stage(one)))])
     rows: list[StageRow] = []
-    dots = _DOTS_IN_ALL
+    dots = scene.few(_DOTS_IN_ALL)
     for place in reversed(shown):
         stage, mine = stages[place], scene.of_stage(place)
         status = known.get((stage.stage, stage.stage_attempt)) if stage.epoch == newest_epoch else None
         row = _row(scene, place, status, longest)
-        if len(mine) and dots > 0 and len(rows) < _MOST_PLOTS:
+        if len(mine) and dots > 0 and len(rows) < scene.few(MOST_PLOTS):
             row.slowest = _slowest(scene, mine)
             row.plot = _plot(scene, stage, mine, status, min(_MOST_DOTS, dots))
             dots -= len(row.plot.dots)
@@ -131,9 +131,10 @@ def lateness_of(scene: Scene, place: int) -> StageLateness:
     worst = int(told[np.argmax(ratios)])
     hosts, counts = np.unique(attempts.host[late], return_counts=True)
     all_here = np.bincount(attempts.host[told], minlength=int(attempts.host[told].max()) + 1)
+    judged = {one.host for (stage, _), (_, one) in scene.fold.verdicts.items() if stage == place}
     guilty = [
         int(host) for host, count in zip(hosts.tolist(), counts.tolist(), strict=True)
-        if count * 2 > all_here[host] and (count > 1 or speeds.slow(host))
+        if scene.hosts[host] in judged or (count * 2 > all_here[host] and (count > 1 or speeds.slow(host)))
     ]  # fmt: skip
     by_host = sum(int(np.count_nonzero(attempts.host[late] == host)) for host in guilty)
     if guilty and by_host * 2 > len(late):

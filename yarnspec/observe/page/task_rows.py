@@ -46,6 +46,7 @@ class TaskRow:
 class TaskGroup:
     """The tasks of one stage, those that took longest first, and how many more it has."""
 
+    place: int
     label: str
     name: str
     tasks: list[TaskRow]
@@ -79,7 +80,7 @@ def task_groups(scene: Scene) -> list[TaskGroup]:
         rows = order[begins[one] : begins[one] + counts[one]].tolist()
         by_stage.setdefault(int(found[one] >> 32), []).append((int(attempts.took_ms[rows].max()), rows))
     groups = []
-    left = _MOST_TASKS
+    left = scene.few(_MOST_TASKS)
     for place in sorted(by_stage, reverse=True):
         tasks = sorted(by_stage[place], key=lambda one: -one[0])
         shown = tasks[: min(_MOST_OF_A_STAGE, left)]
@@ -87,8 +88,8 @@ def task_groups(scene: Scene) -> list[TaskGroup]:
         stage = scene.fold.stages[place]
         groups.append(
             TaskGroup(
-                label=stage.label, name=clipped(stage.name, 80), tasks=[_task(scene, rows) for _, rows in shown],
-                more=len(tasks) - len(shown),
+                place=place, label=stage.label, name=clipped(stage.name, 80),
+                tasks=[_task(scene, rows) for _, rows in shown], more=len(tasks) - len(shown),
             )
         )  # fmt: skip
     return groups
@@ -99,13 +100,13 @@ def copy_rows(scene: Scene) -> tuple[list[CopyRow], int]:
     attempts = scene.attempts
     copied = np.flatnonzero(attempts.copies)
     keys = attempts.task_keys
-    newest = copied[np.argsort(-attempts.launch_ms[copied], kind="stable")][:_MOST_COPIES]
+    newest = copied[np.argsort(-attempts.launch_ms[copied], kind="stable")][: scene.few(_MOST_COPIES)]
     asked = {(one.stage, one.index): one for one in scene.fold.copies}
     of_task: dict[int, list[int]] = {}
     for row in np.flatnonzero(np.isin(keys, keys[newest])).tolist():
         of_task.setdefault(int(keys[row]), []).append(row)
     rows = [_copy(scene, row, of_task[int(keys[row])], asked) for row in newest.tolist()]
-    never = [one for one in scene.fold.copies if one.not_started][-50:]
+    never = [one for one in scene.fold.copies if one.not_started][-scene.few(50) :]
     for one in reversed(never):
         stage = scene.fold.stages[one.stage].stage
         rows.append(CopyRow(f"{stage}.{one.index}", "-", "never started", "-", "calm", one.not_started, one.reason))

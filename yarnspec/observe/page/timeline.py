@@ -76,6 +76,7 @@ class Timeline:
     singled_out: int
     more_hosts: int
     attempts: int
+    many: bool
 
 
 def timeline(scene: Scene) -> Timeline:
@@ -98,11 +99,13 @@ def timeline(scene: Scene) -> Timeline:
     def place(number: int) -> tuple[bool, str]:
         return names[number] not in blocked and not speeds.slow(number), names[number]
 
-    shown = sorted(sorted(known, key=matters)[:_MOST_HOSTS], key=place)
-    many = len(attempts) > MOST_RECTANGLES
+    shown = sorted(sorted(known, key=matters)[: scene.few(_MOST_HOSTS)], key=place)
+    many = len(attempts) > scene.few(MOST_RECTANGLES)
     bins = min(_BINS, max(60, _CELLS // max(len(shown), 1)))
     strips = _strips(scene, shown, bins) if many else {}
-    chosen = _singled_out(attempts, speeds) if many else np.ones(len(attempts), dtype=np.bool_)
+    chosen = (
+        _singled_out(attempts, speeds, scene.few(_MOST_SINGLED_OUT)) if many else np.ones(len(attempts), dtype=np.bool_)
+    )
     return Timeline(
         bands=[_band(scene, one, chosen, containers[names[one]], strips.get(one, [])) for one in shown],
         ticks=scene.scale.ticks(),
@@ -112,6 +115,7 @@ def timeline(scene: Scene) -> Timeline:
         singled_out=int(np.count_nonzero(chosen)) if many else 0,
         more_hosts=len(known) - len(shown),
         attempts=len(attempts),
+        many=many,
     )
 
 
@@ -124,14 +128,14 @@ def kind_of(state: int, *, copy: bool) -> str:
     return "failed" if state == State.FAILED else "lost"
 
 
-def _singled_out(attempts: Attempts, speeds: Speeds) -> BoolColumn:
+def _singled_out(attempts: Attempts, speeds: Speeds, most: int) -> BoolColumn:
     """What keeps a rectangle of its own where there are too many: copies, failures, the latest of the late."""
     weight = np.nan_to_num(speeds.ratio, nan=0.0)
     weight = np.where(attempts.copies, 1e6 + weight, np.where(attempts.failed, 1e5 + weight, weight))
     weight[(weight < LATE_FACTOR * 2) & ~attempts.copies & ~attempts.failed] = 0.0
     chosen = np.zeros(len(attempts), dtype=np.bool_)
-    most = np.argsort(-weight, kind="stable")[:_MOST_SINGLED_OUT]
-    chosen[most[weight[most] > 0]] = True
+    first = np.argsort(-weight, kind="stable")[:most]
+    chosen[first[weight[first] > 0]] = True
     return chosen
 
 

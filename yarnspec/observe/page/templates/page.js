@@ -30,10 +30,12 @@
       const html = part.innerHTML;
       if (!old || old.pageSource === html) continue;
       const open = new Map([...old.querySelectorAll("details[id]")].map((one) => [one.id, one.open]));
-      const places = [...old.querySelectorAll(".scroll, .timeline")].map((one) => [one.scrollLeft, one.scrollTop]);
+      const scrolled = ".scroll, .timeline, pre";
+      const places = [...old.querySelectorAll(scrolled)].map((one) => [one.scrollLeft, one.scrollTop]);
       const zoom = old.querySelector("input[name=zoom]:checked");
       const typed = document.getElementById("filter");
-      const focused = document.activeElement && old.contains(document.activeElement) ? document.activeElement.id : "";
+      const focused = old.contains(document.activeElement) ? document.activeElement : null;
+      const summary = focused?.matches("summary") ? focused.parentElement.id : "";
       const text = typed && old.contains(typed) ? typed.value : null;
       old.innerHTML = html;
       old.pageSource = html;
@@ -42,7 +44,7 @@
         const one = document.getElementById(id);
         if (one) one.open = was;
       }
-      [...old.querySelectorAll(".scroll, .timeline")].forEach((one, at) => {
+      [...old.querySelectorAll(scrolled)].forEach((one, at) => {
         if (places[at]) [one.scrollLeft, one.scrollTop] = places[at];
       });
       if (zoom) {
@@ -53,7 +55,8 @@
         document.getElementById("filter").value = text;
         filter();
       }
-      if (focused) document.getElementById(focused)?.focus();
+      if (summary) document.getElementById(summary)?.querySelector("summary").focus();
+      else if (focused?.id) document.getElementById(focused.id)?.focus();
     }
   };
 
@@ -74,7 +77,10 @@
     if (top.dataset.ended === "1") return;
     if (!document.hidden) {
       try {
-        const answer = await fetch(`${page.dataset.body}?after=${encodeURIComponent(top.dataset.seq)}`, { cache: "no-store" });
+        const answer = await fetch(`${page.dataset.body}?after=${encodeURIComponent(top.dataset.seq)}`, {
+          cache: "no-store",
+          signal: AbortSignal.timeout(30000),
+        });
         const text = await answer.text();
         if (!answer.ok || !/^<!--(same|page)-->/.test(text)) throw new Error("not the page");
         if (text.startsWith("<!--page-->")) {
