@@ -217,7 +217,7 @@ def test_the_driver_that_went_on_with_outputs_is_told_first() -> None:
     assert words is not None
     first = "".join(words.find(f".//{HTML}li").itertext())  # type: ignore[union-attr]
     assert "Driver or application master died 2 times" in first
-    assert "2 tasks of 2 stages finished in 2 driver epochs" in "".join(words.itertext())
+    assert "2 tasks of 2 stages finished in 2 driver epochs" in drawn(three_attempts())
     assert "exit code 137" in first
 
 
