@@ -244,6 +244,15 @@ def test_a_python_that_the_host_does_not_have_is_named(container: Container) -> 
     assert "PYSPARK_DRIVER_PYTHON" in words
 
 
+def test_an_executors_host_without_python_is_not_the_drivers(container: Container) -> None:
+    """The program itself ran, and logged what a task had said."""
+    said = 'java.io.IOException: Cannot run program "/venv/bin/python" (in directory "."): error=2, No such file'
+    note = container.directory / PROGRAM_END_FILE
+    words = container.run(f"echo '{{\"exit_code\": 1}}' > {note}; echo '{said}' >&2; exit 1").traceback
+    assert "cannot be run on" not in words
+    assert "Cannot run program" in words
+
+
 def test_stop_ends_the_whole_family(container: Container) -> None:
     ready = container.directory / "ready"
     os.mkfifo(ready)

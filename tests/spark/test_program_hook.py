@@ -480,6 +480,16 @@ def test_an_error_is_noted_with_its_frames(program: Program, text: str, frame: s
     assert len(failure["frames"]) <= 40
 
 
+def test_of_a_chain_of_errors_each_is_noted_with_its_line(program: Program) -> None:
+    text = "def f(n):\n if n: \n  try: f(n - 1)\n  except ValueError as e: raise ValueError(n) from e\n 1 / n\n"
+    assert program.run(f"{text}try: f(0)\nexcept ZeroDivisionError as e: raise KeyError('k') from e").returncode == 1
+    failure = json.loads((program.directory / "end.json").read_text())["failure"]
+    said = failure["text"].splitlines()
+    assert said[0] == "KeyError: 'k'"
+    assert said[1].startswith("Caused by: ZeroDivisionError: division by zero (File ")
+    assert said[1].endswith('app.py", line 5, in f)')
+
+
 def test_of_a_program_that_python_cannot_read_the_line_is_noted(program: Program) -> None:
     assert program.run("x = 1\ny = = 2\n").returncode == 1
     failure = json.loads((program.directory / "end.json").read_text())["failure"]

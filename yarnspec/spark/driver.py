@@ -283,7 +283,8 @@ class DriverProcess:
         if end is not None and end.failure is not None:
             return of_error(end.failure)
         logs = self._begins.items()
-        if any(_says(*log, _NO_PROGRAM.format(self._plan.driver_python)) for log in logs):
+        # With a note Python ran here: the words are of an executor's worker then, and stand in the program's output.
+        if end is None and any(_says(*log, _NO_PROGRAM.format(self._plan.driver_python)) for log in logs):
             return (
                 f"The driver's Python, {self._plan.driver_python}, cannot be run on {os.environ['NM_HOST']}, the host "
                 "of the driver's container. Name one that is there by --conf spark.pyspark.driver.python or "

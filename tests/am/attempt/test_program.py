@@ -68,6 +68,17 @@ def test_so_are_another_order_of_files_other_arguments_and_another_environment(d
         assert identified(directory, plan_=other).arguments_digest != before.arguments_digest
 
 
+def test_of_a_directory_of_modules_all_files_count(directory: Path) -> None:
+    modules = directory / "modules"
+    (modules / "inner").mkdir(parents=True)
+    (modules / "inner" / "a.py").write_text("A = 1")
+    named = {"spark.submit.pyFiles": f"local:{modules}"}
+    before = identified(directory, named)
+    assert identified(directory, named) == before
+    (modules / "inner" / "a.py").rename(modules / "a.py")
+    assert identified(directory, named).program_digest != before.program_digest
+
+
 def test_a_file_that_cannot_be_looked_at_makes_it_unknown(directory: Path) -> None:
     with pytest.raises(UnknownProgramError, match="https://host/helper"):
         identified(directory, {"spark.submit.pyFiles": "https://host/helper.py"})

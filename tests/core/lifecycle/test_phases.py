@@ -13,6 +13,7 @@ from yarnspec.core.messages.commands import (
     RequestContainers,
     SetTimer,
     StopDriver,
+    Warn,
 )
 from yarnspec.core.negotiator import SPREAD_HOSTS_TIMER
 
@@ -200,6 +201,16 @@ def test_unknown_and_stale_timers_are_dropped_and_counted() -> None:
     world.fire("no such timer", world.now_ms)
     world.tell(ev.TimerFired(name=WAIT, at_ms=START_MS - 1))
     assert world.view().counters["stale_timers"] == 2
+
+
+def test_warnings_that_were_only_counted_are_told_at_the_end() -> None:
+    world = begun()
+    world.tell(ev.FeedLagged(count=12))
+    world.tell(ev.FeedLagged(count=5_000), 1_000)
+    assert [one.times for one in of(Warn, world.commands)] == [12]
+    world.tell(ev.FeedLagged(count=1), 1_000)
+    ended = world.tell(ev.DriverFinished(exit_code=0))
+    assert [one.times for one in of(Warn, ended) if "observations" in one.reason] == [5_001]
 
 
 def test_the_view_before_anything_happened() -> None:

@@ -110,3 +110,17 @@ def test_secrets_are_not_printed() -> None:
 def test_a_password_in_an_address_is_not_shown() -> None:
     shown = redact({"spark.jars": "https://me:word@h/w.jar,hdfs://nn/j.jar", "spark.app.name": "a@b"})
     assert shown == {"spark.jars": "https://*********(redacted)@h/w.jar,hdfs://nn/j.jar", "spark.app.name": "a@b"}
+
+
+@pytest.mark.parametrize(
+    ("defaults", "line", "mode"),
+    [
+        ("spark.submit.deployMode client", "--master yarn-cluster", "cluster"),
+        ("spark.master yarn-client", "--deploy-mode cluster", "cluster"),
+        ("spark.master yarn-client", "", "client"),
+    ],
+)
+def test_an_old_master_and_a_file_go_by_the_flag(files: Path, defaults: str, line: str, mode: str) -> None:
+    (files / "conf" / "spark-defaults.conf").write_text(f"{defaults}\n")
+    found = merged(files, *line.split())
+    assert (found["spark.master"], found["spark.submit.deployMode"]) == ("yarn", mode)

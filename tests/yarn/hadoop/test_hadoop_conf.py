@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import zipfile
 from pathlib import Path
@@ -71,6 +72,16 @@ def test_both_variables_are_class_path_entries_of_which_the_first_file_of_a_name
     # A directory that is mistyped may be the one that names the cluster.
     assert f"HADOOP_CONF_DIR names {tmp_path}/nowhere, which is not a directory" in check_the_cluster(environ)
     assert check_the_cluster({"HADOOP_CONF_DIR": str(hdfs)}).endswith("names the right cluster.")
+
+
+def test_a_further_file_that_may_not_be_read_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_site(tmp_path, "core-site.xml", {"fs.defaultFS": "hdfs://one"})
+    write_site(tmp_path, "hiveserver2-site.xml", {"a": "b"})
+    may = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: "hiveserver2" not in str(path) and may(path, mode))
+    jar = write_conf_jar(HadoopConf.from_directories([tmp_path]), tmp_path / "conf.jar", {})
+    with zipfile.ZipFile(jar) as shipped:
+        assert [name for name in shipped.namelist() if name.endswith("-site.xml")] == ["core-site.xml"]
 
 
 def test_yarn_conf_dir_alone_is_the_configuration(tmp_path: Path) -> None:

@@ -65,11 +65,17 @@ def _path(name: str, directory: Path) -> Path:
 
 
 def _digest(path: Path) -> str:
+    """Of a file its bytes; of a directory the names and bytes of its files."""
     digest = hashlib.sha256()
+    directory = path.is_dir()
     try:
-        with path.open("rb") as stream:
-            while piece := stream.read(_PIECE_BYTES):
-                digest.update(piece)
+        for file in sorted(each for each in path.rglob("*") if each.is_file()) if directory else (path,):
+            if directory:
+                name = os.fsencode(file.relative_to(path))
+                digest.update(b"%d %s %d " % (len(name), name, file.stat().st_size))
+            with file.open("rb") as stream:
+                while piece := stream.read(_PIECE_BYTES):
+                    digest.update(piece)
     except OSError as error:
         raise UnknownProgramError(f"{path.name} of the program cannot be read: {error.strerror}") from error
     return digest.hexdigest()

@@ -99,18 +99,26 @@ def merge(request: SubmitRequest, environ: Mapping[str, str]) -> Merged:
     for old, new in OLD_NAMES:
         if old in properties and new not in properties:
             add({new: properties[old]}, f"{origins[old]}, as {old}")
-    mode = OLD_MASTERS.get(properties.get("spark.master", ""))
-    if mode is not None:
-        origin = f"{origins['spark.master']} {properties['spark.master']}"
-        given = properties.get("spark.submit.deployMode", mode)
-        if given != mode:
-            raise UsageError(
-                f"{given.capitalize()} deploy mode ({origins['spark.submit.deployMode']}) is not compatible with "
-                f"{origin}; write --master yarn and one --deploy-mode"
-            )
-        warnings.append(f"{origin} is Spark 2's word; it is taken as --master yarn --deploy-mode {mode}: write that")
-        add({"spark.master": "yarn", "spark.submit.deployMode": mode}, origin)
+    if properties.get("spark.master") in OLD_MASTERS:
+        mode, warning = _of_an_old_master(properties, origins)
+        warnings.append(warning)
+        add({"spark.master": "yarn", "spark.submit.deployMode": mode}, origins["spark.master"])
     return Merged(properties=properties, origins=origins, warnings=tuple(warnings))
+
+
+def _of_an_old_master(properties: Mapping[str, str], origins: Mapping[str, str]) -> tuple[str, str]:
+    """The deploy mode of Spark 2's ``yarn-client`` or ``yarn-cluster``, and the warning; a flag wins over a file."""
+    master, mode = properties["spark.master"], OLD_MASTERS[properties["spark.master"]]
+    origin, of_mode = origins["spark.master"], origins.get("spark.submit.deployMode", "")
+    given = properties.get("spark.submit.deployMode", mode)
+    if given != mode and origin.startswith("--") == of_mode.startswith("--"):
+        raise UsageError(
+            f"{given.capitalize()} deploy mode ({of_mode}) is not compatible with {origin} {master}; write --master "
+            "yarn and one --deploy-mode"
+        )
+    chosen = mode if origin.startswith("--") else given
+    said = f"{master} ({origin}) is Spark 2's word; it is taken as --master yarn --deploy-mode {chosen}: write that"
+    return chosen, said
 
 
 def conf_directory(environ: Mapping[str, str]) -> Path | None:

@@ -33,6 +33,7 @@ _PROGRAM = "YARNSPEC_PROGRAM"
 _PR_SET_PDEATHSIG = 1
 _KEPT_FRAMES = 20
 _KEPT_OF_A_CAUSE = 300
+_KEPT_CAUSES = 4
 _KEPT_CHARACTERS = 4 * 1024 * 1024
 _WRITES = "spark.yarnspec.writes"  # read by Sinks.java
 _BYTES = "yarnspec-bytes:"  # written by spark/driver.py
@@ -103,13 +104,25 @@ def _frames(error: BaseException) -> list[str]:
     return traceback.StackSummary.from_list(frames).format()
 
 
+def _causes(error: BaseException) -> list[BaseException]:
+    """What an error was raised from, the nearest first; of a long chain the nearest, and the first of all."""
+    chain: list[BaseException] = []
+    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    while cause is not None and cause not in chain:
+        chain.append(cause)
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
+    return chain if len(chain) <= _KEPT_CAUSES else [*chain[: _KEPT_CAUSES - 1], chain[-1]]
+
+
 def _text(error: BaseException) -> str:
     text = "".join(traceback.format_exception_only(error))
     if len(text) > _KEPT_CHARACTERS:
         text = text[: _KEPT_CHARACTERS // 2] + "…" + text[-_KEPT_CHARACTERS // 2 :]
-    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    if cause is not None:
-        text += "Caused by: " + "".join(traceback.format_exception_only(cause))[:_KEPT_OF_A_CAUSE].rstrip() + "\n"
+    for cause in _causes(error):
+        said = "".join(traceback.format_exception_only(cause))[:_KEPT_OF_A_CAUSE].rstrip()
+        last = traceback.extract_tb(cause.__traceback__, -1)
+        where = f' (File "{last[0].filename}", line {last[0].lineno}, in {last[0].name})' if last else ""
+        text += f"Caused by: {said}{where}\n"
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 

@@ -66,6 +66,10 @@ class RmAddress(msgspec.Struct, frozen=True):
     url: str
 
 
+def _may_be_read(path: Path) -> bool:
+    return path.name in SITE_FILES or os.access(path, os.R_OK)
+
+
 class HadoopConf:
     """The client's Hadoop configuration, with Hadoop's rules for ``final`` and ``${…}``."""
 
@@ -115,7 +119,8 @@ class HadoopConf:
                     f"The Hadoop configuration directory {directory} cannot be read; check its permissions."
                 )
             found = [path for pattern in _FURTHER_SHIPPED_FILES for path in sorted(directory.glob(pattern))]
-            paths = {path.name: path for path in found if path.is_file()} | paths
+            # As in Spark: one that this user may not read is not shipped. Without Hadoop's own nothing works.
+            paths = {path.name: path for path in found if path.is_file() and _may_be_read(path)} | paths
         if not any(name in paths for name in SITE_FILES):
             where = os.pathsep.join(map(str, directories))
             raise UsageError(f"There is none of {', '.join(SITE_FILES)} in the Hadoop configuration {where}.")
