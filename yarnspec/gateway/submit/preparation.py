@@ -10,7 +10,6 @@ from pathlib import Path
 
 import msgspec
 
-from yarnspec import options as yarnspec_options
 from yarnspec.core.blocking.blockedshare import blocked_limit
 from yarnspec.errors import UsageError
 from yarnspec.gateway.cluster.access import Cluster, history_path
@@ -30,6 +29,7 @@ from yarnspec.options import Loaded
 from yarnspec.plan import HADOOP_CONF_JAR_FILE, SPARK_JARS_LINK, Plan, Program
 from yarnspec.spark.runtime import MASTER
 from yarnspec.yarn.hadoop.hadoop_conf import ATTEMPTS_KEY, GLOBAL_ATTEMPTS_KEY, passed_over, write_conf_jar
+from yarnspec.yarn.hadoop.option_files import load_options
 from yarnspec.yarn.rm.hosts import ALL_STATES, check_fits, check_known
 from yarnspec.yarn.rm.placement_mode import ResolvedMode, resolve
 from yarnspec.yarn.rm.reports import Host, Size
@@ -66,9 +66,7 @@ def read_request(request: SubmitRequest) -> Read:
     """Options, translation and sizes, without asking the cluster. Raises UsageError for wrong values."""
     check_text(request)
     own = () if request.placement_constraint is None else (f"placement.constraint={request.placement_constraint}",)
-    loaded = yarnspec_options.load(
-        Path(request.config_file) if request.config_file else None, (*request.settings, *own)
-    )
+    loaded = load_options(Path(request.config_file) if request.config_file else None, (*request.settings, *own))
     translation = translate(request, loaded.options, asked=loaded.asked)
     sizes = plan_sizes(translation.properties, translation.options, translation.yarn.executor_node_label)
     return Read(loaded=loaded, translation=translation, sizes=sizes)
