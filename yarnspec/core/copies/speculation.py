@@ -204,6 +204,7 @@ class Speculation:
         self.speeds.forget(host, now_ms)
         self.faults.forget(host)
         self.slow_hosts.forget_host(host)
+        self.blocklist.never_blocked.forget(host)
         return []
 
     def context_over(self, why: str) -> list[Command]:
@@ -474,7 +475,7 @@ class Speculation:
         if wish is None:
             return []
         commands = self.blocklist.request(wish, now_ms)
-        if wish.level != "task":
+        if wish.level != "task" and commands:
             said = "; ".join(f"{type(command).__name__}: {command.reason}" for command in commands[:1])
             self.host_notes.add(wish.host, f"answer {wish.level} {wish.stage}", said, now_ms)
         return commands

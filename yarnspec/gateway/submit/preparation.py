@@ -151,6 +151,7 @@ def prepare(
             *recovery.fewer_restarts(translation.options, read.loaded.asked, plan.max_attempts),
             *shuffleservice.warnings(translation.properties, cluster.conf, cluster.rm.configuration),
             *list_trouble,
+            *_unknown_never_hosts(translation.options.blocklist.never, hosts),
             *said,
             *filter(None, [passed_over(os.environ)]),
         ),
@@ -241,6 +242,13 @@ def _check_exclusions(translation: Translation, hosts: tuple[Host, ...], *, forc
             f"({share:g}: {limit}) allows; add --force to exclude them all the same"
         )
         raise UsageError(message)
+
+
+def _unknown_never_hosts(names: tuple[str, ...], hosts: tuple[Host, ...]) -> list[str]:
+    """A warning, not an error: the cluster's file of options may still name a host that was taken away."""
+    unknown = sorted(set(names).difference(host.host for host in hosts))
+    said = "blocklist.never_hosts names hosts that the ResourceManager does not know"
+    return [f"{said}: {', '.join(unknown)}"] if unknown else []
 
 
 def _hook(translation: Translation, hosts: tuple[Host, ...], listed: tuple[str, ...]) -> SubmissionHook:
