@@ -230,6 +230,9 @@ def load(
     origins = {key: chosen[key][1] for key in fields()}
     warnings += [_deprecated(alias, value, source, origins) for alias, value, source in aliases]
     built = _build({key: value for key, (value, _) in chosen.items()}, origins)
+    if "detector.kind" not in _asked(built, set_by):
+        built, implied = _with_implied_detector(built, aliases, origins)
+        warnings += implied
     return Loaded(
         options=built,
         origins=origins,
@@ -334,6 +337,23 @@ def _build(values: dict[str, Value], origins: dict[str, str]) -> Options:
             raise UsageError(f"option '{key}' ({origins[key]}): {error}") from error
         groups.setdefault(field.group, {})[field.attribute] = typed
     return msgspec.convert(groups, Options)
+
+
+def _with_implied_detector(
+    options: Options, aliases: Iterable[tuple[str, Value, str]], origins: dict[str, str]
+) -> tuple[Options, list[str]]:
+    """Choose the detector that another system's names in effect are options of; say so, and note it in ``origins``."""
+    for alias, _, source in aliases:
+        kind = ALIASES[alias].detector
+        if kind and origins[ALIASES[alias].key] == f"{source}, as {alias}":
+            origins["detector.kind"] = f"{source}, as {alias}"
+            said = (
+                f"option '{alias}' ({source}) is one of the detector {kind}, which is chosen by it: "
+                "set detector.kind as well to say which detector you want"
+            )
+            detector = msgspec.structs.replace(options.detector, kind=kind)
+            return msgspec.structs.replace(options, detector=detector), [said]
+    return options, []
 
 
 def _without_effect(options: Options, origins: dict[str, str]) -> list[str]:

@@ -47,7 +47,8 @@ _HEAD_ALIASES = """\
 The names of Flink's proposals and options are accepted, with a warning that says the new name. They count where they
 are set, as the option's own name does: `--set` wins over the environment and that over the files, whatever the names.
 In the same place the option's own name wins over these, and of two of these the newer. A warning tells of a name that
-has lost.
+has lost. A name with a detector in it (`slow-task-detector.execution-time.…`) chooses this detector where nobody sets
+`detector.kind`, and a warning says so.
 """
 
 
