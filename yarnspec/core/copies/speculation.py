@@ -101,7 +101,14 @@ class Speculation:
             task_blocks=task_blocks,
             jobs=self._jobs,
         )
-        self.slow_hosts = SlowHostPolicy(blocklist, self._slots, self.table, self.speeds, self.host_notes)
+        self.slow_hosts = SlowHostPolicy(
+            blocklist,
+            self._slots,
+            self.table,
+            self.speeds,
+            self.host_notes,
+            every_slow_task=settings.blocks.every_slow_task,
+        )
         self.faults = Faults(settings, containers.running)
         for listener in (self.slow_hosts, self.faults):
             blocklist.register(listener)

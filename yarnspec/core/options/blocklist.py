@@ -21,6 +21,10 @@ class BlockSettings(msgspec.Struct, frozen=True, kw_only=True):
     slow_duration_ms: int = 60_000
     """How long a slow host stays blocked, unless its tasks prove it healthy before."""
 
+    every_slow_task: bool = False
+    """Whether the host of every slow task is blocked for slow_duration, as in Flink's proposal (FLINK-10644). Off: a
+    host is blocked as slow only when all its tasks together prove it slow, and the work ends no later without it."""
+
     faulty_duration_ms: int = 600_000
     """How long a host stays blocked on which executors or tasks fail. Each further time doubles it."""
 
