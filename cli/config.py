@@ -11,9 +11,10 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
-from yarnspec import options
 from yarnspec.cli.groups import SuggestingGroup
 from yarnspec.cli.printing import Form, output_option, sources_options
+from yarnspec.options import Loaded
+from yarnspec.yarn.hadoop.option_files import load_options
 
 
 @click.group(cls=SuggestingGroup)
@@ -26,11 +27,11 @@ def command() -> None:
 @output_option
 @sources_options
 def show(*, origin: bool, form: Form, assignments: tuple[str, ...], config: Path | None) -> None:
-    """Print every option with its value, as a submit with the same flags, file and environment would see it.
+    """Print every option with its value, as a submit with the same flags, files and environment would see it.
 
     Without --origin the YAML output is a configuration file for --config.
     """
-    loaded = options.load(config, assignments)
+    loaded = load_options(config, assignments)
     for warning in loaded.warnings:
         click.echo(f"warning: {warning}", err=True)
     if form == "table":
@@ -47,7 +48,7 @@ def show(*, origin: bool, form: Form, assignments: tuple[str, ...], config: Path
         click.echo(yaml.safe_dump(document, sort_keys=False), nl=False)
 
 
-def _print_table(loaded: options.Loaded, *, origin: bool) -> None:
+def _print_table(loaded: Loaded, *, origin: bool) -> None:
     table = Table("option", "value", *(["origin"] if origin else []), box=None, pad_edge=False)
     for key, value in loaded.values().items():
         shown = str(value).lower() if isinstance(value, bool) else str(value)

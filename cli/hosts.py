@@ -80,7 +80,9 @@ def list_hosts(application: str | None, *, form: Form, settings: Options) -> Non
         blocked = until(host.until_ms, now_ms) if host.blocked else ""
         if host.level == "cluster":
             blocked += ", for all applications"
-        table.add_row(plain(host.host), plain(host.state), str(host.containers), blocked, plain(host.reason))
+        table.add_row(
+            plain(host.host), plain(host.state), str(host.containers), blocked, plain(host.reason or host.left_in_use)
+        )
     stdout_console().print(table)
 
 

@@ -8,9 +8,9 @@ import click
 import msgspec
 from click.shell_completion import CompletionItem
 
-from yarnspec import options
 from yarnspec.gateway.cluster.access import Cluster
 from yarnspec.gateway.cluster.applications import LAST, listed
+from yarnspec.yarn.hadoop.option_files import load_options
 
 _PATIENCE_MS = 3_000
 _MOST = 30
@@ -31,7 +31,7 @@ class _FromTheCluster(click.ParamType[str]):
 
     def _from_the_cluster(self, incomplete: str) -> list[CompletionItem]:
         try:
-            loaded = options.load(None, ()).options
+            loaded = load_options().options
             patient = msgspec.structs.replace(loaded.cluster, connect_timeout_ms=_PATIENCE_MS)
             cluster = Cluster.from_environment(msgspec.structs.replace(loaded, cluster=patient))
             try:

@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from yarnspec import options
 from yarnspec.options import Options
+from yarnspec.yarn.hadoop.option_files import load_options
 
 Form = Literal["table", "json", "yaml"]
 STATE_STYLES = {"SUCCEEDED": "green", "FAILED": "red", "KILLED": "red", "RUNNING": "cyan"}
@@ -58,7 +58,7 @@ def settings_options(function: _Function) -> Callable[..., Any]:
 
 def settings_in_effect(config: Path | None, assignments: tuple[str, ...]) -> Options:
     """The options, with what is to be said about them on stderr."""
-    loaded = options.load(config, assignments)
+    loaded = load_options(config, assignments)
     for warning in loaded.warnings:
         click.echo(f"warning: {warning}", err=True)
     return loaded.options

@@ -317,6 +317,44 @@ def test_a_duration_that_may_be_off_is_off_or_a_duration(tmp_path: Path) -> None
         options.load(None, ["resources.min_executors=-1"], {})
 
 
+LOWER = "slow-task-detector.execution-time.baseline-lower-bound"
+RATIO = "slow-task-detector.execution-time.baseline-ratio"
+
+
+@pytest.mark.parametrize("name", [one for one in ALIASES if one.startswith("slow-task-detector.execution-time.")])
+def test_a_name_of_a_detector_of_the_proposals_chooses_it(tmp_path: Path, name: str) -> None:
+    written = SEEDS[name][0]
+    file = write(tmp_path / "o.yaml", f"{name}: {written}\n")
+    for loaded, place in (
+        (options.load(None, [f"{name}={written}"], {}), "flag"),
+        (options.load(file, (), {}), f"file {file}"),
+        (options.load(None, (), {}, [file]), f"file {file}"),
+        (options.load(None, (), {options.environment_name(name): written}), "environment"),
+    ):
+        assert loaded.options.detector.kind == "execution-time"
+        assert loaded.origins["detector.kind"] == f"{place}, as {name}"
+        assert loaded.warnings[1:] == (
+            f"option '{name}' ({place}) is one of the detector execution-time, which is chosen by it: "
+            "set detector.kind as well to say which detector you want",
+        )
+
+
+def test_who_sets_the_detector_has_that_one(tmp_path: Path) -> None:
+    for kind in ("progress", "execution-time", "input-weighted"):
+        loaded = options.load(None, [f"{RATIO}=0.5"], {"YARNSPEC_DETECTOR__KIND": kind})
+        assert (loaded.options.detector.kind, loaded.origins["detector.kind"]) == (kind, "environment")
+        assert not [one for one in loaded.warnings if "is chosen" in one]
+    # A copy of the defaults sets no detector.
+    copy = write(tmp_path / "o.yaml", yaml_text())
+    assert options.load(copy, [f"{RATIO}=0.5"], {}).options.detector.kind == "execution-time"
+    # A name that has lost chooses nothing.
+    assert options.load(None, [f"{RATIO}=0.5", "detector.baseline_ratio=0.5"], {}).options.detector.kind == "progress"
+    # Of several names the first one is said, and all that are chosen by.
+    loaded = options.load(None, [f"{RATIO}=0.5", f"{LOWER}=1 s"], {})
+    assert loaded.options.detector.kind == "execution-time"
+    assert len([one for one in loaded.warnings if "is chosen" in one]) == 1
+
+
 def test_the_names_that_only_warn_say_which_option_to_set() -> None:
     (warning,) = options.load(None, ["jobmanager.adaptive-scheduler.scaling-interval.max=5 s"], {}).warnings
     assert "resources.rescale_stabilization" in warning

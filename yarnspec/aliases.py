@@ -14,11 +14,13 @@ Value = str | int | float | bool
 class Alias(NamedTuple):
     """The option's own key, and how its value is written here. ``convert`` raises ValueError for a wrong value.
 
-    The docstring of ``convert`` says in ``docs/options.md`` how the other system writes the value.
+    The docstring of ``convert`` says in ``docs/options.md`` how the other system writes the value. ``detector``: whose
+    option it is there; this detector is chosen where nobody sets ``detector.kind``.
     """
 
     key: str
     convert: Callable[[Value], Value]
+    detector: str = ""
 
 
 def _same(value: Value) -> Value:
@@ -66,6 +68,8 @@ def _whole(value: Value) -> int:
     return int(text)
 
 
+_EXECUTION_TIME = "execution-time"
+
 # Of two names for one option the later one here wins: the older proposal comes first.
 ALIASES: dict[str, Alias] = {
     "flink.batch.speculative.enabled": Alias("speculation.enabled", _same),
@@ -84,9 +88,13 @@ ALIASES: dict[str, Alias] = {
         "blocklist.slow_duration", _duration
     ),
     "slow-task-detector.check-interval": Alias("detector.check_interval", _duration),
-    "slow-task-detector.execution-time.baseline-lower-bound": Alias("detector.baseline_lower_bound", _duration),
-    "slow-task-detector.execution-time.baseline-ratio": Alias("detector.baseline_ratio", _same),
-    "slow-task-detector.execution-time.baseline-multiplier": Alias("detector.baseline_multiplier", _same),
+    "slow-task-detector.execution-time.baseline-lower-bound": Alias(
+        "detector.baseline_lower_bound", _duration, _EXECUTION_TIME
+    ),
+    "slow-task-detector.execution-time.baseline-ratio": Alias("detector.baseline_ratio", _same, _EXECUTION_TIME),
+    "slow-task-detector.execution-time.baseline-multiplier": Alias(
+        "detector.baseline_multiplier", _same, _EXECUTION_TIME
+    ),
     "jobmanager.adaptive-scheduler.resource-wait-timeout": Alias("resources.wait_timeout", _patience),
     "jobmanager.adaptive-scheduler.submission.resource-wait-timeout": Alias("resources.wait_timeout", _patience),
     "jobmanager.adaptive-scheduler.resource-stabilization-timeout": Alias(
@@ -112,6 +120,9 @@ ALIASES: dict[str, Alias] = {
 _NO_CHECKPOINTS = "a batch job has no checkpoints, and the end of a stage always is a good moment to change"
 
 WITHOUT_COUNTERPART = {
+    "jobmanager.scheduler": (
+        "there is one scheduler here; speculation.enabled says whether slow tasks are copied, of batch jobs only"
+    ),
     "jobmanager.adaptive-scheduler.scaling-interval.max": (
         "it had no default and meant something else; set resources.rescale_stabilization "
         "(executing.resource-stabilization-timeout there) instead"

@@ -1,4 +1,6 @@
-"""yarnspec's own options: ``--set`` wins over the environment, that over ``--config FILE``, that over the defaults.
+"""yarnspec's own options: ``--set`` wins over the environment, that over ``--config FILE``, that over the cluster's.
+
+The cluster's files win over the defaults; ``yarn/hadoop/option_files.py`` knows where they are.
 
 Each option is declared once, in ``core/options`` or in the file of its detector; here is how their values are read and
 written.
@@ -11,7 +13,7 @@ import os
 import typing
 from collections import Counter
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import yaml
@@ -188,45 +190,65 @@ def default_options() -> Options:
     return Options()
 
 
-def load(
-    config_file: Path | None = None, settings: Iterable[str] = (), environ: Mapping[str, str] | None = None
-) -> Loaded:
-    """Merge the defaults, the file, the environment and ``GROUP.NAME=VALUE`` settings; raise UsageError for bad ones.
+class _Layer(NamedTuple):
+    """What one place sets. ``source`` is told as the origin of a value, ``where`` at the beginning of an error."""
 
-    Names of other systems (``ALIASES``) count like the option's own, which wins over them in the same place.
+    source: str
+    where: str
+    values: Mapping[str, Value]
+    repeating: frozenset[str] = frozenset()
+    """The groups whose defaults are repeated here without a wish for them."""
+
+
+def load(
+    config_file: Path | None = None,
+    settings: Iterable[str] = (),
+    environ: Mapping[str, str] | None = None,
+    cluster_files: Iterable[Path] = (),
+) -> Loaded:
+    """Merge the defaults, the files, the environment and ``GROUP.NAME=VALUE`` settings; raise UsageError for bad ones.
+
+    Names of other systems (``ALIASES``) count like the option's own, which wins over them in the same place. Of the
+    ``cluster_files`` a later one wins over an earlier one, and ``config_file`` over all of them.
     """
-    file_source = f"file {config_file}"
-    in_file = {} if config_file is None else _read_file(config_file)
-    layers = (
-        (file_source, str(config_file), in_file),
-        ("environment", "environment", _read_environment(os.environ if environ is None else environ)),
-        ("flag", "--set", _read_settings(settings)),
-    )
+    layers = [
+        *(_cluster_layer(path) for path in cluster_files),
+        *([] if config_file is None else [_user_layer(config_file)]),
+        _Layer("environment", "environment", _read_environment(os.environ if environ is None else environ)),
+        _Layer("flag", "--set", _read_settings(settings)),
+    ]
     defaults = default_options()
     chosen: dict[str, tuple[Value, str]] = {
         key: (field.write(field.get(defaults)), "default") for key, field in fields().items()
     }
+    set_by: dict[str, _Layer] = {}
     aliases: list[tuple[str, Value, str]] = []
     warnings: list[str] = []
-    for source, where, values in layers:
-        for key, value in sorted(values.items(), key=lambda one: _rank(one[0])):
+    for layer in layers:
+        source = layer.source
+        for key, value in sorted(layer.values.items(), key=lambda one: _rank(one[0])):
             if key in WITHOUT_COUNTERPART:
                 warnings.append(f"option '{key}' ({source}) has no effect: {WITHOUT_COUNTERPART[key]}")
             elif key in ALIASES:
                 converted = _converted(key, value, source)
                 aliases.append((key, converted, source))
                 chosen[ALIASES[key].key] = (converted, f"{source}, as {key}")
+                set_by[ALIASES[key].key] = layer
             elif key in chosen:
                 chosen[key] = (value, source)
+                set_by[key] = layer
             else:
-                raise UsageError(f"{where}: there is no option '{key}'.{suggest(key, [*fields(), *ALIASES])}")
+                raise UsageError(f"{layer.where}: there is no option '{key}'.{suggest(key, [*fields(), *ALIASES])}")
     origins = {key: chosen[key][1] for key in fields()}
     warnings += [_deprecated(alias, value, source, origins) for alias, value, source in aliases]
     built = _build({key: value for key, (value, _) in chosen.items()}, origins)
+    if "detector.kind" not in _asked(built, set_by):
+        built, implied = _with_implied_detector(built, aliases, origins)
+        warnings += implied
     return Loaded(
         options=built,
         origins=origins,
-        asked=_asked(built, origins, in_file, file_source),
+        asked=_asked(built, set_by),
         warnings=(*warnings, *_without_effect(built, origins)),
     )
 
@@ -263,6 +285,20 @@ def suggest(word: str, known: Iterable[str]) -> str:
     """Return `` Did you mean …?`` with the nearest of the known words, or nothing."""
     near = difflib.get_close_matches(word, list(known), n=2, cutoff=0.6)
     return " Did you mean " + " or ".join(f"'{each}'" for each in near) + "?" if near else ""
+
+
+def _cluster_layer(path: Path) -> _Layer:
+    """What a file says to all users. Where it repeats a default, no user asked for that."""
+    return _Layer(f"file {path}", str(path), _read_file(path), frozenset(typing.get_type_hints(Options)))
+
+
+def _user_layer(path: Path) -> _Layer:
+    """What ``--config`` says. With most of a group's options it is a copy there, and asks for what it changes."""
+    values = _read_file(path)
+    given = Counter(field.group for key, field in fields().items() if key in values)
+    sizes = Counter(field.group for field in fields().values())
+    copied = frozenset(group for group, count in given.items() if 2 * count > sizes[group])
+    return _Layer(f"file {path}", str(path), values, copied)
 
 
 def _read_file(path: Path) -> dict[str, Value]:
@@ -327,6 +363,23 @@ def _build(values: dict[str, Value], origins: dict[str, str]) -> Options:
     return msgspec.convert(groups, Options)
 
 
+def _with_implied_detector(
+    options: Options, aliases: Iterable[tuple[str, Value, str]], origins: dict[str, str]
+) -> tuple[Options, list[str]]:
+    """Choose the detector that another system's names in effect are options of; say so, and note it in ``origins``."""
+    for alias, _, source in aliases:
+        kind = ALIASES[alias].detector
+        if kind and origins[ALIASES[alias].key] == f"{source}, as {alias}":
+            origins["detector.kind"] = f"{source}, as {alias}"
+            said = (
+                f"option '{alias}' ({source}) is one of the detector {kind}, which is chosen by it: "
+                "set detector.kind as well to say which detector you want"
+            )
+            detector = msgspec.structs.replace(options.detector, kind=kind)
+            return msgspec.structs.replace(options, detector=detector), [said]
+    return options, []
+
+
 def _without_effect(options: Options, origins: dict[str, str]) -> list[str]:
     """Name what is set for a detector that is not the chosen one; a copy of the defaults sets nothing."""
     kind = options.detector.kind
@@ -341,17 +394,11 @@ def _without_effect(options: Options, origins: dict[str, str]) -> list[str]:
     ]
 
 
-def _asked(options: Options, origins: dict[str, str], in_file: Mapping[str, Value], file_source: str) -> frozenset[str]:
-    """Name what somebody set; a file with most of a group's options is a copy of it, and asks for what it changes."""
-    given = Counter(field.group for key, field in fields().items() if key in in_file)
-    sizes = Counter(field.group for field in fields().values())
-    copied = {group for group, count in given.items() if 2 * count > sizes[group]}
-    repeated = (
-        key
-        for key, field in fields().items()
-        if origins[key] == file_source and field.group in copied and not _differs(key, options)
+def _asked(options: Options, set_by: Mapping[str, _Layer]) -> frozenset[str]:
+    """Name what somebody set, without the defaults that a file only repeats."""
+    return frozenset(
+        key for key, layer in set_by.items() if _differs(key, options) or fields()[key].group not in layer.repeating
     )
-    return frozenset(key for key, origin in origins.items() if origin != "default").difference(repeated)
 
 
 def _differs(key: str, options: Options) -> bool:

@@ -28,6 +28,8 @@ class TestHosts:
         entry = HostEntry(host=HOSTS[0], state="RUNNING", blocked=True, reason="disk", level="cluster", by="ann")
         negotiator.hosts = lambda: [entry]  # type: ignore[method-assign]
         assert "until it is unblocked, for all applications  disk" in yarnspec("hosts", APP, "list").out
+        entry = HostEntry(host=HOSTS[0], state="RUNNING", left_in_use="nothing blocks this host by itself")
+        assert "nothing blocks this host by itself" in yarnspec("hosts", APP, "list").out
 
     def test_block_and_unblock(self, yarnspec: Run, negotiator: HandMadeNegotiator) -> None:
         ran = yarnspec("hosts", APP, "block", HOSTS[1], "--for", "10m", "--reason", "slow disk", "--force")

@@ -203,6 +203,11 @@ class Negotiator:
         """A view of slow tasks, copies and blocks."""
         return explain.view_of(self._speculation, now_ms)
 
+    @property
+    def hosts_left_in_use(self) -> dict[str, str]:
+        """The hosts that nothing blocks by itself, with the reason and what detectors said of them."""
+        return dict(self._blocklist.never_blocked.why)
+
     def running_attempts(self, most: int) -> tuple[RunningAttempt, ...]:
         """The task attempts that run now, at most so many."""
         return running_attempts(self._speculation.table, most)

@@ -15,9 +15,11 @@ _WIDTH = 120
 
 _HEAD_YAML = """\
 # Every option of yarnspec with its default. A copy of this file, or of a part of it, is a valid FILE for
-# `--config FILE`. The same options can be set by the environment (placement.mode: YARNSPEC_PLACEMENT__MODE) and by
-# `--set placement.mode=blacklist`, which win over the file in this order. A file with more than half of a group's
-# options is a copy there: what it leaves at its default counts as not set by anybody.
+# `--config FILE`, and for the files of all users: /etc/yarnspec/yarnspec.yaml, and yarnspec.yaml in HADOOP_CONF_DIR.
+# They win over the defaults in this order, FILE over them. The same options can be set by the environment
+# (placement.mode: YARNSPEC_PLACEMENT__MODE) and by `--set placement.mode=blacklist`, which win over all files in this
+# order. A file with more than half of a group's options is a copy there: what it leaves at its default counts as not
+# set by anybody.
 #
 # Durations: a whole number and ms, s, min (or m), h, d. Sizes: a whole number and b, k, m, g, t (powers of 1024).
 #
@@ -31,7 +33,8 @@ _HEAD_PAGE = """\
 `yarnspec/core/options` and `yarnspec/core/detectors`.
 
 `--set placement.mode=blacklist` wins over the environment, the environment over `--config FILE`, and that file over the
-defaults. The environment variable of `placement.mode` is `YARNSPEC_PLACEMENT__MODE`; the others are named alike.
+[files for all users](operators.md#configuration), which win over the defaults. The environment variable of
+`placement.mode` is `YARNSPEC_PLACEMENT__MODE`; the others are named alike.
 `yarnspec config show --origin` prints each option's value and where it comes from.
 
 A duration is a whole number and `ms`, `s`, `min` (or `m`), `h` or `d`. A size is a whole number and `b`, `k`, `m`, `g`
@@ -42,9 +45,10 @@ _HEAD_ALIASES = """\
 ## Names of other systems
 
 The names of Flink's proposals and options are accepted, with a warning that says the new name. They count where they
-are set, as the option's own name does: `--set` wins over the environment and that over the file, whatever the names. In
-the same place the option's own name wins over these, and of two of these the newer. A warning tells of a name that has
-lost.
+are set, as the option's own name does: `--set` wins over the environment and that over the files, whatever the names.
+In the same place the option's own name wins over these, and of two of these the newer. A warning tells of a name that
+has lost. A name with a detector in it (`slow-task-detector.execution-time.…`) chooses this detector where nobody sets
+`detector.kind`, and a warning says so.
 """
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import msgspec
 import pytest
@@ -47,6 +47,8 @@ class Core:
             enabled=True, stopped="a fault", detector="progress", slow_tasks=1, effective_copies=2, waiting_copies=0,
             extra_containers=1, stages=(stage,), blocks=(block,), ledger=ledger,
         )  # fmt: skip
+
+    hosts_left_in_use: ClassVar = {"a": "never blocked"}
 
     def explain_task(self, stage: int, index: int, now_ms: int) -> Explanation | None:
         if stage != 3:
@@ -198,6 +200,7 @@ def test_hosts_with_what_is_on_them(desk: Desk) -> None:
         blocked_hosts=(BlockedHost(host="b", reason="slow disk", until_ms=5),),
     )
     first, second = desk.answers.hosts()
+    assert (first.left_in_use, second.left_in_use) == ("never blocked", "")
     assert (first.host, first.containers, first.blocked, first.reason) == ("a", 1, False, "")
     assert (second.host, second.state, second.blocked, second.reason, second.until_ms) == (
         "b",
@@ -206,6 +209,8 @@ def test_hosts_with_what_is_on_them(desk: Desk) -> None:
         "slow disk",
         5,
     )
+    desk.loop.busy = True
+    assert [one.left_in_use for one in desk.answers.hosts()] == ["", ""]
 
 
 def test_events_of_this_epoch(desk: Desk) -> None:

@@ -325,3 +325,108 @@ def test_the_last_executor_is_given_back_and_no_host_beside_it(by: str) -> None:
         one.host for lost in ("1", "3", "4") for one in of(UnblockHost, world.lose(lost, -105, host=world.where[lost]))
     ]
     assert lifted == ([] if by == "a person" else [H3])
+
+
+class TestEverySlowTask:
+    """``blocklist.every_slow_task``: the proposal's own rule, off by default."""
+
+    def slow_on(self, world: Stragglers, stage: int, *indices: int) -> list[int]:
+        """Eight tasks, two on each host; all but these end after a second. Their ids by index."""
+        tasks = world.fill(stage, 8)
+        world.pass_ms(1_000)
+        for index in set(range(8)).difference(indices):
+            world.end(tasks[index])
+        return tasks
+
+    def wide(self, commands: list[Command]) -> list[BlockHost]:
+        return [one for one in of(BlockHost, commands) if one.level == "application"]
+
+    def made(self, **changes: Any) -> Stragglers:
+        changes["blocks"] = {"every_slow_task": True, **changes.get("blocks", {})}
+        return Stragglers(**changes)
+
+    def test_one_slow_task_blocks_its_host_for_a_while_and_is_copied(self) -> None:
+        world = self.made()
+        self.slow_on(world, 0, 1)
+        answer = world.pass_ms(1_500)
+        block = only(BlockHost, answer)
+        assert (block.host, block.level, block.cause) == (H3, "application", "slow")
+        assert block.until_ms is not None
+        assert world.now_ms - 1_500 < block.until_ms - 60_000 <= world.now_ms
+        assert "blocklist.every_slow_task" in block.reason
+        assert only(LaunchCopy, answer).index == 1
+        # The copy is asked for after Spark knows where it may not start.
+        kinds = [type(one) for one in answer]
+        assert kinds.index(UpdateTaskBlocks) < kinds.index(LaunchCopy)
+        explanation = world.negotiator.explain_host(H3, world.now_ms)
+        assert explanation is not None
+        assert any("blocklist.every_slow_task" in line for line in explanation.lines)
+
+    def test_the_block_ends_although_the_task_is_still_slow(self) -> None:
+        world = self.made()
+        self.slow_on(world, 0, 1)
+        assert self.wide(world.pass_ms(2_000))
+        answer = world.pass_ms(120_000)
+        assert [one.host for one in of(UnblockHost, answer) if one.level == "application"] == [H3]
+        assert self.wide(answer) == []
+
+    def test_a_further_slow_task_there_extends_the_block(self) -> None:
+        world = self.made()
+        self.slow_on(world, 0, 1)
+        first = only(BlockHost, world.pass_ms(2_000))
+        self.slow_on(world, 1, 1, 5)
+        (second,) = self.wide(world.pass_ms(30_000))
+        assert second.until_ms is not None
+        assert first.until_ms is not None
+        assert second.host == H3
+        assert second.until_ms > first.until_ms
+
+    def test_a_host_on_which_somebody_asked_for_a_block_is_left_to_that(self) -> None:
+        world = self.made()
+        world.block(H3)
+        self.slow_on(world, 0, 1)
+        assert self.wide(world.pass_ms(5_000)) == []
+
+    def test_no_more_hosts_than_the_share(self) -> None:
+        """One of four hosts. The next one comes when the first is back, if its task is still slow then."""
+        world = self.made()
+        self.slow_on(world, 0, 1, 2)
+        answer = world.pass_ms(5_000)
+        assert len(self.wide(answer)) == 1
+        assert len(of(RefuseBlock, answer)) == 1
+        first = self.wide(answer)[0].host
+        later = self.wide(world.pass_ms(61_000))
+        assert [one.host for one in later] == [({HOSTS[1], HOSTS[2]} - {first}).pop()]
+
+    def test_never_hosts_are_left_out(self) -> None:
+        world = self.made(blocks={"never_hosts": H3})
+        self.slow_on(world, 0, 1)
+        answer = world.pass_ms(70_000)
+        assert of(BlockHost, answer) == []
+        assert only(SlowHostNotBlocked, answer).host == H3
+        assert of(LaunchCopy, answer)
+
+    def test_what_somebody_vouches_for_is_blocked_for_new_tasks_only(self) -> None:
+        world = self.made()
+        self.slow_on(world, 0, 1)
+        assert self.wide(world.pass_ms(2_000))
+        world.tell(ev.UnblockRequested(host=H3, by="user"))
+        assert self.wide(world.pass_ms(10_000)) == []
+        self.slow_on(world, 1, 1)
+        assert self.wide(world.pass_ms(2_000))
+
+    def test_without_blocks_there_are_none(self) -> None:
+        world = self.made(blocks={"enabled": False})
+        self.slow_on(world, 0, 1)
+        assert of(BlockHost, world.pass_ms(5_000)) == []
+
+    def test_a_host_is_blocked_although_the_work_ends_sooner_with_it(self) -> None:
+        world = self.made(hosts=HOSTS[:3])
+        world.stage(0, 5_000)
+        ids = [world.launch(0, index, str(1 + index % 3)) for index in range(6)]
+        world.pass_ms(1_000)
+        for index in (0, 2, 3, 5):
+            world.end(ids[index])
+        for index in range(6, 3_000):
+            world.end(world.launch(0, index, "1"))
+        assert {one.host for one in self.wide(world.pass_ms(3_000))} == {H3}

@@ -123,6 +123,13 @@ class TestListedHosts:
         assert any("HDFS does not answer" in one for one in desk.prepare().warnings)
 
 
+def test_a_host_that_is_never_blocked_and_not_known_is_a_warning(desk: Desk) -> None:
+    known = desk.rm.made_hosts[0].host
+    (warning,) = desk.prepare("--set", f"blocklist.never_hosts={known}, gone").warnings
+    assert warning == "blocklist.never_hosts names hosts that the ResourceManager does not know: gone"
+    assert desk.prepare("--set", f"blocklist.never_hosts={known}").warnings == ()
+
+
 def test_two_submits_never_share_a_secret(desk: Desk) -> None:
     secrets = set()
     for _ in range(2):

@@ -223,6 +223,10 @@ class TestHost:
         assert "blocked (task 3.2, slow) by yarnspec: it took 84.9 x the 40 ms" in told
 
     def test_one_that_was_blocked(self) -> None:
+        faulty = commands.SlowHostNotBlocked(host="h4", cause="faulty", reason="3 tasks failed")
+        found = explain_host(records(*stages(1, None), faulty), "h4", SEED)
+        assert found is not None
+        assert found.verdict == "it was never blocked, although it was faulty: 3 tasks failed"
         block = commands.BlockHost(host="h4", until_ms=T0 + 60_000, by="yarnspec", reason="2x slower", cause="slow")
         over = commands.UnblockHost(host="h4", reason="the block is over")
         found = explain_host(records(*stages(2, "h4"), SLOW, block, over), "h4", SEED)

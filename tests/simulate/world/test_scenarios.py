@@ -32,6 +32,7 @@ from yarnspec.core.messages.observations import StageFlag
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.simulate import BrokenRule, RunResult, Scenario, run
+from yarnspec.simulate.world import scenario
 
 SCENARIOS = 1_000
 CHUNK = 100
@@ -57,6 +58,20 @@ def test_what_must_hold_holds_where_a_look_takes_two_steps(monkeypatch: pytest.M
     monkeypatch.setattr(speculation, "IN_ONE_STEP", 0)
     copies = sum(run(seed).copies for seed in range(SCENARIOS, SCENARIOS + TWICE))
     assert copies > 0
+
+
+def test_what_must_hold_holds_with_the_proposals_blocks_and_hosts_that_are_never_blocked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn = scenario._settings
+
+    def settings(*args: Any) -> Settings:
+        usual = drawn(*args)
+        blocks = msgspec.structs.replace(usual.blocks, every_slow_task=True, never_hosts="host1,host3")
+        return msgspec.structs.replace(usual, blocks=blocks)
+
+    monkeypatch.setattr(scenario, "_settings", settings)
+    assert sum(run(seed).copies for seed in range(SCENARIOS, SCENARIOS + TWICE // 2)) > 0
 
 
 def test_the_same_seed_gives_the_same_run_and_another_one_another() -> None:

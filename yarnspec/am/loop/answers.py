@@ -97,6 +97,7 @@ class Answers:
         document = self._document()
         blocked = {one.host: one for one in document.blocked_hosts}
         blocks = {one.host: one for one in document.blocks if one.executor_id is None and one.host in blocked}
+        left_in_use = self._left_in_use()
         live = [container.host for container in document.containers if container.state != "COMPLETE"]
         return [
             HostEntry(
@@ -110,9 +111,16 @@ class Answers:
                 level=blocks[report.host].level if report.host in blocks else "",
                 cause=blocks[report.host].cause if report.host in blocks else "",
                 by=blocked[report.host].by if report.host in blocked else "",
+                left_in_use=left_in_use.get(report.host, ""),
             )
             for report in sorted(self._hosts(), key=lambda one: one.host)
         ]
+
+    def _left_in_use(self) -> dict[str, str]:
+        try:
+            return self._shell.inspect(lambda core, _: core.hosts_left_in_use, _VIEW_DEADLINE_S)
+        except TimeoutError:
+            return {}  # the list is worth more than this
 
     def block(self, body: BlockBody, /) -> Answer:
         """Ask for a block and wait for the decision."""

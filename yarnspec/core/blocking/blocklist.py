@@ -18,6 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from yarnspec.core.blocking.blockedshare import blocked_limit, nothing_left, over_share
 from yarnspec.core.blocking.blocks import TIMER_FAMILY, WIDE, Block, BlockListener, Key, joined, key_of, malformed
 from yarnspec.core.blocking.hosts import Hosts
+from yarnspec.core.blocking.neverblocked import NeverBlocked
 from yarnspec.core.messages.commands import Command, RefuseBlock
 from yarnspec.core.messages.events import BlockRequested, Cause, UnblockRequested
 from yarnspec.core.messages.settings import Settings
@@ -48,6 +49,7 @@ class Blocklist:
             "faulty": settings.blocks.faulty_duration_ms,
         }
         self._executors = executors
+        self.never_blocked = NeverBlocked(settings.blocks.never)
         self._blocks: dict[Key, Block] = {}
         self._by_scope: dict[tuple[int, int], dict[Key, None]] = {}
         self._by_timer: dict[str, Key] = {}
@@ -115,6 +117,9 @@ class Blocklist:
 
     def request(self, wish: BlockRequested, now_ms: int) -> list[Command]:
         """Block a host or an executor, extend its block, or refuse with the reason."""
+        host = wish.host or self._executors().get(wish.executor_id, "")
+        if wish.automatic and host in self.never_blocked:
+            return self.never_blocked.leave_in_use(host, wish)
         key = key_of(wish)
         duration_ms = wish.duration_ms
         if duration_ms is None and wish.automatic:
@@ -125,7 +130,7 @@ class Blocklist:
         if refusal:
             return [self.refuse(wish.host or wish.executor_id, refusal)]
         new = Block(
-            host=wish.host or self._executors().get(wish.executor_id, ""),
+            host=host,
             reason=wish.reason,
             by=wish.by,
             since_ms=now_ms,

@@ -82,6 +82,9 @@ def explain_host(speculation: Speculation, host: str, now_ms: int, *, known: boo
     verdict = "it takes no new task and no new container" if wide else "it is not blocked"
     if blocks and not wide:
         verdict = f"it is blocked for {len(blocks)} stages, tasks or executors only"
+    left_in_use = speculation.blocklist.never_blocked.why.get(host)
+    if left_in_use is not None:
+        lines.append(left_in_use)
     lines.append(speculation.speeds.explain(host))
     lines.append(speculation.slow_hosts.explain(host))
     lines.append(speculation.faults.explain(host, now_ms))

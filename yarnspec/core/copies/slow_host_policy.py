@@ -1,8 +1,8 @@
 """Decides which hosts are blocked for slowness, and how widely: as far as the evidence reaches.
 
 The speculative execution proposal (FLINK-10644) blocks the node of every slow task for a minute. That rule alone loses
-hosts to skewed data and bad luck. Users of similar systems complain: "do not lose a host on one guess". So the level of
-a block follows what the tasks prove:
+hosts to skewed data and bad luck, so it holds only where a user wants it (``every_slow_task.py``). Users of similar
+systems complain: "do not lose a host on one guess". So the level of a block follows what the tasks prove:
 
 * Slow tasks by themselves, one or several, prove nothing against a host. Each is copied, and only that task is kept off
   the host for that time.
@@ -17,11 +17,12 @@ whose tasks prove it healthy comes back before its time.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from yarnspec.core.blocking.blocklist import Blocklist
 from yarnspec.core.blocking.blocks import WIDE, Block, Key
 from yarnspec.core.containers.capacity import Comparison, Slots, compare
+from yarnspec.core.copies.every_slow_task import EverySlowTask
 from yarnspec.core.copies.notes import Notes, topic_of
 from yarnspec.core.detectors import SlowAttempt
 from yarnspec.core.messages.commands import Command, SlowHostNotBlocked, Verdict
@@ -38,21 +39,30 @@ class SlowHostPolicy:
     """Weighs the evidence against hosts; listens to the blocklist to know which came back."""
 
     def __init__(
-        self, blocklist: Blocklist, slots: Slots, table: TaskTable, speeds: HostSpeeds, notes: Notes[str]
+        self,
+        blocklist: Blocklist,
+        slots: Slots,
+        table: TaskTable,
+        speeds: HostSpeeds,
+        notes: Notes[str],
+        *,
+        every_slow_task: bool = False,
     ) -> None:
         self._blocklist = blocklist
         self._slots = slots
         self._table = table
         self._speeds = speeds
         self._notes = notes
+        self._every = EverySlowTask(blocklist, wanted=every_slow_task)
         self._slow: defaultdict[StageKey, dict[str, set[int]]] = defaultdict(dict)  # slow tasks so far by host
         self._lifted: set[str] = set()
         self._came_back_ms: dict[str, int] = {}
         self._asked_ms: dict[Key, int] = {}
         self._spared: defaultdict[str, set[str]] = defaultdict(set)  # which reasons to keep a host were told
 
-    def blocks_changed(self, _added: tuple[Block, ...], lifted: tuple[Block, ...]) -> None:
+    def blocks_changed(self, added: tuple[Block, ...], lifted: tuple[Block, ...]) -> None:
         """Remember hosts that came back from a block for slowness; what was refused may be asked for again."""
+        self._every.blocks_changed(added, lifted)
         if lifted:
             self._asked_ms.clear()
         self._lifted.update(block.host for block in lifted if block.cause == "slow" and block.level in WIDE)
@@ -60,10 +70,12 @@ class SlowHostPolicy:
     def stage_ended(self, key: StageKey) -> None:
         """Forget the evidence of its slow tasks."""
         self._slow.pop(key, None)
+        self._every.stage_ended(key)
 
     def forget(self) -> None:
         """The SparkContext is gone; what is known of hosts stays."""
         self._slow.clear()
+        self._every.forget()
 
     def forget_host(self, host: str) -> None:
         """Somebody vouches for a host: what its tasks showed so far does not count."""
@@ -73,6 +85,7 @@ class SlowHostPolicy:
         for by_host in self._slow.values():
             by_host.pop(host, None)
         self._asked_ms = {key: at_ms for key, at_ms in self._asked_ms.items() if key.host != host}
+        self._every.forget_host(host)
 
     def when_back(self, now_ms: int) -> dict[str, int]:
         """When each host came back from a block for slowness."""
@@ -88,13 +101,15 @@ class SlowHostPolicy:
         named = ", ".join(f"{count} of stage {stage}" for stage, count in sorted(counts.items())) or "none"
         return f"slow tasks of running stages there: {named}; by themselves they are no proof against their host"
 
-    def weigh(self, worst: Iterable[SlowAttempt], now_ms: int) -> tuple[list[BlockRequested], list[SlowHostNotBlocked]]:
+    def weigh(self, worst: Sequence[SlowAttempt], now_ms: int) -> tuple[list[BlockRequested], list[SlowHostNotBlocked]]:
         """The blocks that the slow tasks and what is learnt of hosts call for now, and which slow hosts are kept."""
         self._came_back_ms.update(dict.fromkeys(self._lifted, now_ms))
         self._lifted.clear()
         for one in worst:
             self._slow[one.stage.key].setdefault(one.host, set()).add(one.index)
-        return self._by_speed(now_ms)
+        wishes = self._by_tasks(worst, now_ms)
+        by_speed, spared = self._by_speed({wish.host for wish in wishes}, now_ms)
+        return wishes + by_speed, spared
 
     def of_task(self, verdict: Verdict) -> BlockRequested | None:
         """Keep one slow task off its host, unless a block does already."""
@@ -123,16 +138,33 @@ class SlowHostPolicy:
                 done.append(self._blocklist.lift(block.key, f"proved healthy: {proof.reason}"))
         return done
 
-    def _by_speed(self, now_ms: int) -> tuple[list[BlockRequested], list[SlowHostNotBlocked]]:
+    def _by_tasks(self, worst: Sequence[SlowAttempt], now_ms: int) -> list[BlockRequested]:
+        """The hosts of slow tasks, whatever is known of them, where a user wants that."""
+        wishes = []
+        for host, one in self._every.hosts(worst, now_ms).items():
+            said = (
+                f"task {one.stage.stage}.{one.index} is slow there: {one.verdict.reason}; the host of every slow task "
+                "is blocked (blocklist.every_slow_task)"
+            )
+            self._notes.add(host, "blocked for a task", f"to be blocked: {said}", now_ms)
+            wishes.append(BlockRequested(host=host, reason=said, by=BY, automatic=True, cause="slow"))
+        return wishes
+
+    def _by_speed(self, asked: set[str], now_ms: int) -> tuple[list[BlockRequested], list[SlowHostNotBlocked]]:
+        """The hosts that all their tasks prove slow, without those that are ``asked`` for already."""
         wishes: list[BlockRequested] = []
         spared: list[SlowHostNotBlocked] = []
         tasks_left = sum(stage.left for stage in self._table.stages.values())
         for slow in self._speeds.slow():
             key = Key("application", slow.host)
-            if slow.host in self._blocklist or slow.latest_ms <= self._came_back_ms.get(slow.host, -1):
+            if (
+                slow.host in asked
+                or slow.host in self._blocklist
+                or slow.latest_ms <= self._came_back_ms.get(slow.host, -1)
+            ):
                 continue
             # Hosts of other wishes may be blocked by then. Their slots do not count for this one.
-            slots = self._slots_elsewhere(slow.host, {wish.host for wish in wishes})
+            slots = self._slots_elsewhere(slow.host, asked | {wish.host for wish in wishes})
             comparison = compare(tasks_left, *slots, slow.factor)
             if comparison.sooner_without:
                 wishes += self._wish(key, slow.reason, comparison, now_ms)

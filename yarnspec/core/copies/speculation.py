@@ -101,7 +101,14 @@ class Speculation:
             task_blocks=task_blocks,
             jobs=self._jobs,
         )
-        self.slow_hosts = SlowHostPolicy(blocklist, self._slots, self.table, self.speeds, self.host_notes)
+        self.slow_hosts = SlowHostPolicy(
+            blocklist,
+            self._slots,
+            self.table,
+            self.speeds,
+            self.host_notes,
+            every_slow_task=settings.blocks.every_slow_task,
+        )
         self.faults = Faults(settings, containers.running)
         for listener in (self.slow_hosts, self.faults):
             blocklist.register(listener)
@@ -204,6 +211,7 @@ class Speculation:
         self.speeds.forget(host, now_ms)
         self.faults.forget(host)
         self.slow_hosts.forget_host(host)
+        self.blocklist.never_blocked.forget(host)
         return []
 
     def context_over(self, why: str) -> list[Command]:
@@ -474,7 +482,7 @@ class Speculation:
         if wish is None:
             return []
         commands = self.blocklist.request(wish, now_ms)
-        if wish.level != "task":
+        if wish.level != "task" and commands:
             said = "; ".join(f"{type(command).__name__}: {command.reason}" for command in commands[:1])
             self.host_notes.add(wish.host, f"answer {wish.level} {wish.stage}", said, now_ms)
         return commands

@@ -331,13 +331,14 @@ class RefuseBlock(Command, frozen=True):
 
 
 class SlowHostNotBlocked(Command, frozen=True, tag="SpareHost"):
-    """Leave a slow host in use; ``reason`` says why. For the event log: nothing is to be done.
+    """Leave a slow or faulty host in use; ``reason`` says why. For the event log: nothing is to be done.
 
     Told once for each host and reason, with the numbers of that moment. Told again if the host was to be blocked in
     between.
     """
 
     host: str
+    cause: Cause = "slow"
 
 
 class RemoveExecutor(Command, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from yarnspec.core.options.types import Count
+from yarnspec.core.options.types import Count, TextOrNone
 
 
 class BlockSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -13,8 +13,17 @@ class BlockSettings(msgspec.Struct, frozen=True, kw_only=True):
     enabled: bool = True
     """Whether yarnspec blocks hosts by itself. Hosts that users and admins block are blocked in any case."""
 
+    never_hosts: TextOrNone = ""
+    """Hosts that nothing blocks by itself, as YARN names them, separated by commas. Slow and failing tasks do not keep
+    these hosts out, nor is a failed task kept off them. `yarnspec hosts`, `--exclude-hosts` and the cluster's list
+    still do."""
+
     slow_duration_ms: int = 60_000
     """How long a slow host stays blocked, unless its tasks prove it healthy before."""
+
+    every_slow_task: bool = False
+    """Whether the host of every slow task is blocked for slow_duration, as in Flink's proposal (FLINK-10644). Off: a
+    host is blocked as slow only when all its tasks together prove it slow, and the work ends no later without it."""
 
     faulty_duration_ms: int = 600_000
     """How long a host stays blocked on which executors or tasks fail. Each further time doubles it."""
@@ -36,3 +45,8 @@ class BlockSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     cluster_refresh_ms: int = 30_000
     """How often a running application looks at the cluster's list."""
+
+    @property
+    def never(self) -> tuple[str, ...]:
+        """The names in ``never_hosts``."""
+        return tuple(name.strip() for name in self.never_hosts.split(",") if name.strip())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from yarnspec import options
 from yarnspec.observe.log.history import History
 from yarnspec.options import Options
 from yarnspec.yarn.files.cluster_blocks import ClusterBlocks
 from yarnspec.yarn.files.cluster_files import Files, open_files, path_of
 from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
+from yarnspec.yarn.hadoop.option_files import load_options
 from yarnspec.yarn.rm.resource_manager import ResourceManager
 
 
@@ -22,8 +22,8 @@ class Cluster:
 
     @classmethod
     def from_environment(cls, settings: Options | None = None) -> Cluster:
-        """The cluster of ``HADOOP_CONF_DIR``; without ``settings``, the options of the environment."""
-        return cls(HadoopConf.read(), settings or options.load(None, ()).options)
+        """The cluster of ``HADOOP_CONF_DIR``; without ``settings``, the options that hold on this machine."""
+        return cls(HadoopConf.read(), settings or load_options().options)
 
     def close(self) -> None:
         """Close the connections; they are opened again when needed."""

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import msgspec
 
-from yarnspec import options as yarnspec_options
 from yarnspec.core.blocking.blockedshare import blocked_limit
 from yarnspec.errors import UsageError
 from yarnspec.gateway.cluster.access import Cluster, history_path
@@ -30,6 +29,7 @@ from yarnspec.options import Loaded
 from yarnspec.plan import HADOOP_CONF_JAR_FILE, SPARK_JARS_LINK, Plan, Program
 from yarnspec.spark.runtime import MASTER
 from yarnspec.yarn.hadoop.hadoop_conf import ATTEMPTS_KEY, GLOBAL_ATTEMPTS_KEY, passed_over, write_conf_jar
+from yarnspec.yarn.hadoop.option_files import load_options
 from yarnspec.yarn.rm.hosts import ALL_STATES, check_fits, check_known
 from yarnspec.yarn.rm.placement_mode import ResolvedMode, resolve
 from yarnspec.yarn.rm.reports import Host, Size
@@ -66,9 +66,7 @@ def read_request(request: SubmitRequest) -> Read:
     """Options, translation and sizes, without asking the cluster. Raises UsageError for wrong values."""
     check_text(request)
     own = () if request.placement_constraint is None else (f"placement.constraint={request.placement_constraint}",)
-    loaded = yarnspec_options.load(
-        Path(request.config_file) if request.config_file else None, (*request.settings, *own)
-    )
+    loaded = load_options(Path(request.config_file) if request.config_file else None, (*request.settings, *own))
     translation = translate(request, loaded.options, asked=loaded.asked)
     sizes = plan_sizes(translation.properties, translation.options, translation.yarn.executor_node_label)
     return Read(loaded=loaded, translation=translation, sizes=sizes)
@@ -153,6 +151,7 @@ def prepare(
             *recovery.fewer_restarts(translation.options, read.loaded.asked, plan.max_attempts),
             *shuffleservice.warnings(translation.properties, cluster.conf, cluster.rm.configuration),
             *list_trouble,
+            *_unknown_never_hosts(translation.options.blocklist.never, hosts),
             *said,
             *filter(None, [passed_over(os.environ)]),
         ),
@@ -243,6 +242,13 @@ def _check_exclusions(translation: Translation, hosts: tuple[Host, ...], *, forc
             f"({share:g}: {limit}) allows; add --force to exclude them all the same"
         )
         raise UsageError(message)
+
+
+def _unknown_never_hosts(names: tuple[str, ...], hosts: tuple[Host, ...]) -> list[str]:
+    """A warning, not an error: the cluster's file of options may still name a host that was taken away."""
+    unknown = sorted(set(names).difference(host.host for host in hosts))
+    said = "blocklist.never_hosts names hosts that the ResourceManager does not know"
+    return [f"{said}: {', '.join(unknown)}"] if unknown else []
 
 
 def _hook(translation: Translation, hosts: tuple[Host, ...], listed: tuple[str, ...]) -> SubmissionHook:

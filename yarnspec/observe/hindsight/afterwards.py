@@ -278,8 +278,8 @@ class _HostStory:
             case commands.RefuseBlock():
                 self._note(time_ms, f"not {message.kind}ed: {message.reason}")
             case commands.SlowHostNotBlocked():
-                self._spared = message.reason
-                self._note(time_ms, f"slow, but not blocked: {message.reason}")
+                self._spared = f"{message.cause}: {message.reason}"
+                self._note(time_ms, f"{message.cause}, but not blocked: {message.reason}")
 
     def _went_on(self, block: commands.BlockHost) -> bool:
         if block.level not in self._before:
@@ -310,7 +310,7 @@ class _HostStory:
 
     def _verdict(self) -> str:
         if not self._blocks:
-            return "it was never blocked" + (f", although it was slow: {self._spared}" if self._spared else "")
+            return "it was never blocked" + (f", although it was {self._spared}" if self._spared else "")
         times = "once" if self._blocks == 1 else f"{self._blocks} times"
         return f"it was blocked {times}{', and was at the end' if self._blocked else ''}"
 

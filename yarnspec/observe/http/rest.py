@@ -90,7 +90,10 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HostEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One host of the cluster; the last fields are set when it is blocked."""
+    """One host of the cluster; the last fields are set when it is blocked.
+
+    ``left_in_use``: why nothing blocks this host by itself, if that is so.
+    """
 
     host: str
     rack: str = ""
@@ -102,6 +105,7 @@ class HostEntry(msgspec.Struct, frozen=True, kw_only=True):
     level: str = ""
     cause: str = ""
     by: str = ""
+    left_in_use: str = ""
 
 
 class OutputChunk(msgspec.Struct, frozen=True, kw_only=True):

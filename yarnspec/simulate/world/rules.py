@@ -181,6 +181,8 @@ class Rules:
             return
         if block.until_ms is None or block.until_ms < self.now_ms:
             self.broken(f"an automatic block that does not end: {block}")
+        if block.host in self._settings.blocks.never:
+            self.broken(f"nothing may block this host by itself: {block}")
         wide = {host for level, host, *_ in self._decided if level in _WIDE}
         if block.level == "stage":
             wide |= {one[1] for one in self._decided if one[0] == "stage" and one[3] == block.stage}

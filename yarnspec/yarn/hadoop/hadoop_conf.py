@@ -325,7 +325,8 @@ def configuration_directories(environ: Mapping[str, str]) -> tuple[tuple[Path, .
         for entry in environ.get(name, "").split(os.pathsep)
         if entry.strip()
     ]
-    there = dict.fromkeys(path for _, path in entries if path.is_dir())
+    # Path's own is_dir raises where this user may not look.
+    there = dict.fromkeys(path for _, path in entries if os.path.isdir(path))  # noqa: PTH112
     return tuple(there), tuple(
         f"{name} names {path}, which is not a directory" for name, path in entries if path not in there
     )
