@@ -161,7 +161,8 @@ def as_spark_tells(url: str, application: str) -> None:
     }
     ours = {attempt: 1000 * float(took) for attempt, took in ended_attempts(fetched(url)) if ": task 0." in attempt}
     assert ours.keys() == spark.keys()
-    assert all(abs(ours[attempt] - spark[attempt]) <= 51 for attempt in ours)
+    # Below ten seconds the page has tenths.
+    assert all(abs(ours[attempt] - spark[attempt]) <= (51 if spark[attempt] < 9_900 else 501) for attempt in ours)
 
 
 def spark_port(yarnspec: Yarnspec, application: str) -> int:

@@ -91,7 +91,7 @@ class RestClient(Closing):
             response = retrying(self._round, path, parameters, accept, deadline)
         except _NoAnswer as error:
             raise ClusterUnreachable(
-                f"The {self._what} did not answer within {timeout_s:g} s ({error}). {check_the_cluster()}"
+                f"The {self._what} did not answer within {round(timeout_s, 1):g} s ({error}). {check_the_cluster()}"
             ) from error
         return self._checked(response)
 
