@@ -32,6 +32,8 @@ class Scene:
     scale: Scale
     hosts: list[str]
     executors: list[str]
+    judged: dict[int, set[str]]
+    """The hosts of the attempts that a detector found slow, for each stage by its place."""
     _order: npt.NDArray[np.intp]
     _ends: npt.NDArray[np.intp]
     _stage_order: npt.NDArray[np.intp]
@@ -95,6 +97,9 @@ def scene_of(
     first_launch = int(attempts.launch_ms.min()) if len(attempts) else 0
     begin_ms = min([*begins, first_launch] if first_launch else begins, default=end_ms)
     last = int(attempts.finish_ms.max()) if len(attempts) else 0
+    judged: dict[int, set[str]] = {}
+    for (stage, _), (_, verdict) in fold.verdicts.items():
+        judged.setdefault(stage, set()).add(verdict.host)
     order = np.argsort(attempts.host, kind="stable")
     stage_order = np.argsort(attempts.stage, kind="stable")
     return Scene(
@@ -106,6 +111,7 @@ def scene_of(
         scale=Scale(begin_ms, max(end_ms, last, begin_ms + 1)),
         hosts=hosts,
         executors=fold.executor_names,
+        judged=judged,
         _order=order,
         _ends=np.searchsorted(attempts.host[order], np.arange(len(hosts) + 1)),
         _stage_order=stage_order,

@@ -74,8 +74,7 @@ def _work(scene: Scene) -> str:
     epochs = len({one.epoch for one in stages})
     done = scene.document.tasks.finished
     if epochs > 1 or not done:
-        good = attempts.succeeded
-        done = len(np.unique(np.stack([attempts.stage[good], attempts.index[good]]), axis=1).T)
+        done = len(np.unique(attempts.task_keys[attempts.succeeded]))
     if not done and not len(attempts):
         return "no task was run"
     where = f" in {epochs} driver epochs" if epochs > 1 else ""

@@ -131,7 +131,7 @@ def lateness_of(scene: Scene, place: int) -> StageLateness:
     worst = int(told[np.argmax(ratios)])
     hosts, counts = np.unique(attempts.host[late], return_counts=True)
     all_here = np.bincount(attempts.host[told], minlength=int(attempts.host[told].max()) + 1)
-    judged = {one.host for (stage, _), (_, one) in scene.fold.verdicts.items() if stage == place}
+    judged = scene.judged.get(place, set[str]())
     guilty = [
         int(host) for host, count in zip(hosts.tolist(), counts.tolist(), strict=True)
         if scene.hosts[host] in judged or (count * 2 > all_here[host] and (count > 1 or speeds.slow(host)))
