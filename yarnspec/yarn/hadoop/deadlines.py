@@ -32,7 +32,7 @@ class RunningCall(Generic[Result]):
     def result(self, timeout_s: float) -> Result:
         """The call's result, or its exception, or DeadlinePassed after ``timeout_s``."""
         if not self._done.wait(timeout_s):
-            raise DeadlinePassed(f"{self._what} did not return within {round(timeout_s, 1):g} s")
+            raise DeadlinePassed(f"{self._what} did not return within {round(timeout_s, 2):g} s")
         if self._errors:
             raise self._errors[0]
         return self._results[0]
