@@ -126,7 +126,7 @@ def uneven(hosts: Iterable[HostLoad], max_per_host: int | None = None, most: int
             break
         emptiest = min(open_ones, key=lambda one: one.rank)
         fullest = max(loads, key=lambda one: (one.containers, one.rank))
-        if fullest.containers - emptiest.containers < 2:
+        if fullest.containers - emptiest.containers <= 1:
             break
         fullest.containers -= 1
         emptiest.containers += 1
