@@ -21,7 +21,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from integration.bench.placing import CORES, EXECUTORS, HOSTS, SIZES, TASKS, TIMEOUT_S
+from integration.bench.placing import EXECUTORS, HOSTS, SIZES, TASKS, TIMEOUT_S
 from integration.bench.ratio import paired_ratio
 from integration.bench.sides import Side, run
 from integration.cluster import Cluster
