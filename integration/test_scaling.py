@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any, cast
+
+import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
@@ -14,6 +17,10 @@ from integration.waiting import wait_for
 TWO_HOSTS = ["--exclude-hosts", "127.0.0.4,127.0.0.5", "--force"]
 """Executors of 4 GiB: one on each of the hosts that are left, beside the application master."""
 LARGE = ["--executor-memory", "4g", *TWO_HOSTS]
+QUICK = (
+    "--set", "resources.rescale_cooldown=1s", "--set", "resources.rescale_stabilization=1s",
+    "--set", "detector.check_interval=200ms",
+)  # fmt: skip
 
 
 def test_bounds_at_submit(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) -> None:
@@ -47,13 +54,13 @@ def test_bounds_at_submit(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) ->
     assert '"round"' not in result.stdout
 
 
+@pytest.mark.one_a_day("rescales")
 def test_scale_up_and_down_and_after_the_drivers_death(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:
     """One executor becomes three at the end of a stage, then two; a driver that dies goes on with two."""
     stop = tmp_path / "stop"
-    quick = ("resources.rescale_cooldown=1s", "resources.rescale_stabilization=1s", "detector.check_interval=200ms")
-    options = [*ONE_EXECUTOR, *(word for one in quick for word in ("--set", one))]
+    options = [*ONE_EXECUTOR, *QUICK]
     job = submit("rounds.py", str(stop), "6", options=options)
     application = job.application_id()
 
@@ -87,3 +94,33 @@ def test_scale_up_and_down_and_after_the_drivers_death(
     assert yarnspec("status", application, "-o", "json").expect(0).document["wanted_containers"] == 2
     stop.touch()
     job.wait(60).expect(0)
+
+
+@pytest.mark.one_a_day("rescales")
+def test_executors_move_to_hosts_that_may_be_used_again(
+    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
+) -> None:
+    """Four executors on two hosts become one on each of four; no task runs twice."""
+    stop = tmp_path / "stop"
+    away = cluster.hosts[2:]
+    options = ["--num-executors", "4", "--exclude-hosts", ",".join(away), "--force", *QUICK]
+    job = submit("rounds.py", str(stop), "8", options=options)
+    application = job.application_id()
+    wait_for("a round with four executors", lambda: job.rounds and len(job.rounds[-1]["containers"]) == 4, 90)
+    assert not {*away} & {*job.last_hosts}
+    for host in away:
+        yarnspec("hosts", application, "unblock", host).expect(0)
+
+    def spread() -> bool:
+        latest = job.rounds[-1]
+        return {*latest["hosts"]} == {*cluster.hosts} and len(latest["containers"]) == 4
+
+    wait_for("one executor on each host", spread, 90)
+    stop.touch()
+    job.wait(60).expect(0)
+    (ended,) = yarnspec("events", application, "--type", "EndRescale", "-o", "json").expect(0).lines
+    assert ended["why"] == "2 executors moved"
+    tasks = yarnspec("events", application, "--type", "TaskFinished", "-o", "json").expect(0).lines
+    ran = Counter((one["stage"], one["stage_attempt"], one["index"]) for one in tasks)
+    assert ran
+    assert set(ran.values()) == {1}

@@ -17,7 +17,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from integration.bench import decisions, journal, page, placing, simulator, window
+from integration.bench import decisions, journal, late_host, page, placing, simulator, window
 from integration.bench.feed import __main__ as feed
 from integration.bench.measured import Bench, Measured, Sample, load, setup, store
 from integration.bench.recovery import __main__ as recovery
@@ -47,6 +47,7 @@ OTHERS: dict[str, Callable[[Console, int | None], bool]] = {
     "decisions": lambda console, _: decisions.run(console),
     "feed": lambda console, repeats: feed.measure(console, repeats or feed.REPEATS, feed.COMPARED_TASKS),
     "journal": lambda console, _: journal.run(console),
+    "late-host": lambda console, repeats: late_host.measure(console, repeats or late_host.REPEATS),
     "page": lambda console, repeats: page.run(console, repeats or page.REPEATS),
     "placing": lambda console, repeats: placing.measure(console, repeats or placing.REPEATS),
     "simulator": lambda console, repeats: simulator.run(console, repeats or simulator.RUNS),

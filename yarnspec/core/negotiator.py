@@ -98,6 +98,7 @@ class Negotiator:
             blocklist=self._blocklist,
             timers=self._timers,
             dismiss=self._speculation.dismiss,
+            uneven=self._placing.uneven,
         )
         self._executors = Executors(
             settings,

@@ -49,6 +49,7 @@ class ExecutorTable:
         self._issued = 0
         self.target = settings.initial_executors
         self.held = 0
+        self.moving = 0
         self._extra_target = 0
         self._extra_not_hosts: tuple[str, ...] = ()
         self._required_hosts: tuple[str, ...] = ()
@@ -99,8 +100,11 @@ class ExecutorTable:
 
     @property
     def wanted(self) -> int:
-        """How many executors there shall be: Spark's target, and at least one for each required host."""
-        return max(self.target, len(self._required_hosts))
+        """How many executors there shall be.
+
+        Spark's target, with those that come before others leave, and at least one for each required host.
+        """
+        return max(self.target + self.moving, len(self._required_hosts))
 
     def row(self, executor_id: str) -> Executor | None:
         """One executor."""
@@ -215,13 +219,15 @@ class ExecutorTable:
     def spare_surplus(self) -> tuple[str, ...]:
         """Count the newest surplus executors beside the target from now on. Returns their ids."""
         surplus = self._rows.count("allocated", "running", extra=False) - self.wanted
-        spared: list[str] = []
-        for row in self.rows[::-1]:
-            if surplus > len(spared) and row.state in ("allocated", "running") and not row.extra:
-                self._rows.be_extra(row, extra=True)
-                spared.append(row.executor_id)
-        self._extra_target += len(spared)
-        return tuple(spared)
+        newest = [row for row in self.rows[::-1] if row.state in ("allocated", "running") and not row.extra]
+        return self.be_surplus(tuple(row.executor_id for row in newest[: max(0, surplus)]))
+
+    def be_surplus(self, executor_ids: tuple[str, ...]) -> tuple[str, ...]:
+        """Count these executors beside the target from now on, and return their ids."""
+        for executor_id in executor_ids:
+            self._rows.be_extra(self._rows[executor_id], extra=True)
+        self._extra_target += len(executor_ids)
+        return executor_ids
 
     def release(self, executor_id: str, why: str) -> bool:
         """Give up an executor that Spark does not want any more; False when there is nothing to give up."""

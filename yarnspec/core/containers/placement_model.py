@@ -27,6 +27,9 @@ STEPS: tuple[Step, ...] = ("host", "hosts", "anywhere")
 MOST_NAMED = 8
 """A container is asked for on so many hosts at most: a request for a thousand names would cost the scheduler much."""
 
+MOST_MOVED = 16
+"""So many executors move in one rescale at most."""
+
 _SPEED_CLASSES = 2
 """Factors of slowness are told apart by halves: what differs less is noise."""
 
@@ -107,3 +110,26 @@ class Loads:
 
     def _open(self, load: HostLoad) -> bool:
         return load.room > 0 and self._below(load)
+
+
+def uneven(hosts: Iterable[HostLoad], max_per_host: int | None = None, most: int = MOST_MOVED) -> tuple[str, ...]:
+    """The hosts that have an executor more than spreading would give them, once for each such executor.
+
+    Each of these executors could move to a host with room that then has no more than the one it left. At most ``most``
+    are named, the fullest hosts first.
+    """
+    loads = list(hosts)
+    sources: list[str] = []
+    while loads and len(sources) < most:
+        open_ones = [one for one in loads if one.room > 0 and (max_per_host is None or one.containers < max_per_host)]
+        if not open_ones:
+            break
+        emptiest = min(open_ones, key=lambda one: one.rank)
+        fullest = max(loads, key=lambda one: (one.containers, one.rank))
+        if fullest.containers - emptiest.containers <= 1:
+            break
+        fullest.containers -= 1
+        emptiest.containers += 1
+        emptiest.room -= 1
+        sources.append(fullest.host)
+    return tuple(sources)

@@ -14,12 +14,12 @@ container that finds no place under the limit is not asked for at all.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.asks import Ask
 from yarnspec.core.containers.executor_table import ExecutorTable
-from yarnspec.core.containers.placement_model import HostLoad, Loads, Step
+from yarnspec.core.containers.placement_model import HostLoad, Loads, Step, uneven
 from yarnspec.core.messages.commands import Command, PlacementRule, RelaxPlacement, Warn
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
@@ -185,18 +185,23 @@ class Placing:
             if id(ask) not in without:
                 # An ask for several hosts binds none of them.
                 asked.update(ask.named if len(ask.named) == 1 else ())
-        return Loads(
-            (
-                HostLoad(
-                    host,
-                    there[host] + asked[host],
-                    self._room_reported(host) - max(0, there[host] - self._at_report[host]) - asked[host],
-                    self._factor(host),
-                )
-                for host in self._usable
-            ),
-            self._limit,
-        )
+        return Loads(self._host_loads(there, asked), self._limit)
+
+    def _host_loads(self, there: Counter[str], asked: Counter[str]) -> Iterator[HostLoad]:
+        for host in self._usable:
+            room = self._room_reported(host) - max(0, there[host] - self._at_report[host]) - asked[host]
+            yield HostLoad(host, there[host] + asked[host], room, self._factor(host))
+
+    def uneven(self) -> tuple[str, ...]:
+        """The hosts that have an executor too many, once for each; none without spreading, or while some are asked for.
+
+        Executors that are required on a host stay there: with saved outputs to wait for nothing is uneven.
+        """
+        self._heed_hosts()
+        if not self._options.spread or self._asks.all:
+            return ()
+        there = Counter(row.host for row in self._containers.rows if row.state == "running" and not row.extra)
+        return uneven(self._host_loads(there, Counter()), self._limit)
 
     # one ask
 

@@ -47,6 +47,7 @@ class ApplicationPhase:
         blocklist: Blocklist,
         timers: Timers,
         dismiss: Callable[[tuple[str, ...], int], list[Command]],
+        uneven: Callable[[], tuple[str, ...]],
     ) -> None:
         self._settings = settings
         self._lifecycle = lifecycle
@@ -64,6 +65,7 @@ class ApplicationPhase:
             blocklist=blocklist,
             timers=timers,
             dismiss=dismiss,
+            uneven=uneven,
         )
         self._wait: StateTransitionManager | None = None
         self._phase: ApplicationPhaseName = "created"

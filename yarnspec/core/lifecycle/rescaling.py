@@ -5,6 +5,9 @@ hosts that are not blocked have room for the least, and another number would be 
 the most. The end of a stage is the good moment. Executors beyond the most take no new task then, and go when they are
 idle and hold nothing that may still be read.
 
+Executors that lie unevenly move at such a moment as well, when a host has come or is not blocked any more
+(``moves.py``).
+
 Nothing else waits for this: executors that register get tasks at once, replacements and what dynamic allocation wants
 are asked for at once. Executors that come later than the start are a rescale of their own in the timeline, one for each
 burst.
@@ -19,6 +22,7 @@ import numpy as np
 from yarnspec.core.blocking.blocklist import Blocklist
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.executor_table import ExecutorTable
+from yarnspec.core.lifecycle.moves import Moves
 from yarnspec.core.lifecycle.resource_wait import Bounds, Supply
 from yarnspec.core.lifecycle.transitions import Cooldown, Stabilized, Stabilizing, StateTransitionManager, Timing
 from yarnspec.core.messages import events as ev
@@ -67,6 +71,7 @@ class Rescaling:
         blocklist: Blocklist,
         timers: Timers,
         dismiss: Callable[[tuple[str, ...], int], list[Command]],
+        uneven: Callable[[], tuple[str, ...]],
     ) -> None:
         self._timing = _timing(settings.resources)
         self._bounds = bounds
@@ -76,12 +81,14 @@ class Rescaling:
         self._blocklist = blocklist
         self._timers = timers
         self._dismiss = dismiss
+        self._moves = Moves(settings, containers, uneven, dismiss)
         self._manager: StateTransitionManager | None = None
         self._pending: tuple[int, int] | None = None
         self._blocked: tuple[str, ...] = ()
         self._number = 0
         self._wanted: int | None = None
         self._before = 0
+        self._moving = False
         self._peak = 0
 
     @property
@@ -100,6 +107,7 @@ class Rescaling:
             self._bounds.change(*self._pending)
             self._containers.aim(self._bounds.goal())
         self._manager = self._pending = self._wanted = None
+        self._moves.give_up()
         self._timers.cancel(RESCALE_TIMER)
         self._timers.cancel(QUIET_TIMER)
 
@@ -118,41 +126,43 @@ class Rescaling:
         """Let an event change the wait for resources. Returns the commands that follow."""
         if self._manager is None:
             return []
-        if self._pending is not None:
-            blocked = self._blocklist.hosts
-            if isinstance(event, ev.HostsReported) or blocked != self._blocked:
-                self._blocked = blocked
-                self._manager.on_change(now_ms)
-            if _is_trigger(event):
-                self._manager.on_trigger(now_ms)
+        blocked = self._blocklist.hosts
+        if isinstance(event, ev.HostsReported) or blocked != self._blocked:
+            self._blocked = blocked
+            self._manager.on_change(now_ms)
+        if _is_trigger(event):
+            self._manager.on_trigger(now_ms)
         self._manager.on_time(now_ms)
+        moved = self._moves.look(event, now_ms)
         commands = self._go(now_ms) if self._manager.transitioning else []
-        return commands + self._follow(now_ms) + self._until()
+        return moved + commands + self._follow(now_ms) + self._until()
 
     # what the manager asks
 
     def sufficient(self) -> bool:
-        """Whether the hosts have room for the least, and a change would change something."""
+        """Whether the hosts have room for the least, and a change would change the number or the balance."""
         if self._pending is None:
-            return False
+            return self._wanted is None and self._moves.worth_it()
         least, most = self._pending
         room = self._room.count()
         enough = room is None or room >= least
         return enough and self._bounds.goal_with(most) != self._containers.target
 
     def desired(self) -> bool:
-        """Whether they have room for the most as well."""
-        if not self.sufficient():
+        """Whether they have room for the most as well. More hosts may come before executors move."""
+        if self._pending is None or not self.sufficient():
             return False
-        room, most = self._room.count(), self._pending[1] if self._pending is not None else 0
-        return room is None or room >= most
+        room = self._room.count()
+        return room is None or room >= self._pending[1]
 
     # what is told
 
     def waits_for(self) -> tuple[str, int | None]:
         """Words for the wait of a change, with its latest end; empty when no change is asked for."""
-        if self._manager is None or self._pending is None:
+        if self._manager is None:
             return "", None
+        if self._pending is None:
+            return self._waits_to_move(self._manager)
         least, most = self._pending
         said = f"{least} to {most} executors are asked for: "
         match self._manager.phase:
@@ -164,8 +174,19 @@ class Rescaling:
                 return said + "the end of a stage", due_ms
         return said + f"room for {least} executors", None
 
+    @staticmethod
+    def _waits_to_move(manager: StateTransitionManager) -> tuple[str, int | None]:
+        match manager.phase:
+            case Cooldown(end_ms=end_ms, changed=True):
+                return "the end of the cooldown, to move executors to emptier hosts", end_ms
+            case Stabilizing(end_ms=end_ms):
+                return "more hosts, before executors move to emptier ones", end_ms
+            case Stabilized(due_ms=due_ms):
+                return "the end of a stage, to move executors to emptier hosts", due_ms
+        return "", None
+
     def _until(self) -> list[Command]:
-        due_ms = self._manager.phase.due_ms if self._manager is not None and self._pending is not None else None
+        due_ms = self._manager.phase.due_ms if self._manager is not None and self.waits_for()[0] else None
         if due_ms is None:
             self._timers.cancel(RESCALE_TIMER)
             return []
@@ -176,17 +197,23 @@ class Rescaling:
     # a rescale
 
     def _go(self, now_ms: int) -> list[Command]:
-        if self._pending is not None:
-            self._bounds.change(*self._pending)
-        self._pending = None
         if self._manager is not None:
             self._manager.begin(now_ms)
+        if self._pending is None:
+            return self._move(now_ms)
+        self._bounds.change(*self._pending)
+        self._pending = None
         goal = self._bounds.goal()
         self._containers.aim(goal)
         begun = self._begin("new requirements", goal, self._containers.count("running"), now_ms)
         self._peak = goal
         surplus = self._containers.spare_surplus()
         return [*begun, *self._dismiss(surplus, now_ms)] if surplus else begun
+
+    def _move(self, now_ms: int) -> list[Command]:
+        target, asked = self._containers.target, self._moves.begin()
+        self._moving = bool(asked)
+        return [*self._begin("new resources", target, target, now_ms), *asked] if asked else []
 
     def _begin(self, cause: RescaleCause, wanted: int, before: int, now_ms: int) -> list[Command]:
         self._number += 1
@@ -198,6 +225,8 @@ class Rescaling:
     def _follow(self, now_ms: int) -> list[Command]:
         """Keep the timeline up: executors come and go."""
         have = self._containers.count("running")
+        if self._moves.under_way:
+            return []
         if self._wanted is None:
             if not self._bounds.given or have <= self._peak:
                 return []
@@ -212,6 +241,9 @@ class Rescaling:
 
     def quiet(self) -> list[Command]:
         """Nothing more has come for a while."""
+        if self._moves.under_way:
+            self._moves.give_up()
+            return self._ended(self._containers.count("running"))
         if self._wanted is None or self._wanted < self._before:
             return []  # executors that are to go end when their tasks have
         have = self._containers.count("running")
@@ -221,10 +253,11 @@ class Rescaling:
         if self._wanted is None:
             return []
         reached = have >= self._wanted if self._wanted >= self._before else have <= self._wanted
-        return self._end(have, "succeeded") if reached else []
+        said = f"{self._moves.moved} executors moved" if self._moving else "succeeded"
+        return self._end(have, said) if reached else []
 
     def _end(self, have: int, why: str) -> list[Command]:
-        self._wanted = None
+        self._wanted, self._moving = None, False
         self._timers.cancel(QUIET_TIMER)
         self._peak = max(self._peak, have) if have >= self._before else have
         return [EndRescale(number=self._number, got=have, why=why, reason=f"{why} ({self._containers.summary()})")]

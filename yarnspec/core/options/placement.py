@@ -86,6 +86,11 @@ class ResourcesSettings(msgspec.Struct, frozen=True, kw_only=True):
     them, or from the end of the cooldown. A change that makes room for max_executors ends it at the next end of a
     stage."""
 
+    move_executors: bool = True
+    """Whether executors of a running job move to emptier hosts, for example when a host comes back. Only executors move
+    that hold nothing that may still be read. It is timed like a change of the number of executors, and never done with
+    dynamic allocation."""
+
     rescale_max_delay_ms: MsOrOff = -1
     """After this time a change of the number of executors does not wait for the end of a stage any more. 0: no change
     waits for one."""

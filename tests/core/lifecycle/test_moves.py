@@ -1,0 +1,151 @@
+"""Executors move to emptier hosts: which, when, and what keeps them where they are."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.core.lifecycle.test_rescaling import QUIET, RESCALE, S, scale, stage_ends
+from tests.core.world import HOSTS, START_MS, World, of, only
+from yarnspec.core.containers.placement_model import HostLoad, uneven
+from yarnspec.core.messages import events as ev
+from yarnspec.core.messages.commands import (
+    AskHeldBlocks,
+    BeginRescale,
+    Command,
+    EndRescale,
+    KeepSurplus,
+    ReleaseContainer,
+    RequestContainers,
+    UpdateTaskBlocks,
+)
+from yarnspec.core.messages.settings import ResourcesSettings
+
+SIZE_MB = 1408
+
+
+def report(*free: int) -> ev.HostsReported:
+    """Hosts that have so much left."""
+    return ev.HostsReported(
+        hosts=tuple(
+            ev.HostReport(host=host, memory_mb=8 * SIZE_MB, free_memory_mb=count * SIZE_MB)
+            for host, count in zip(HOSTS, free, strict=False)
+        )
+    )
+
+
+def uneven_job(**options: object) -> World:
+    """A job with four executors on one host; then two hosts come."""
+    world = World(initial_executors=4, resources=ResourcesSettings(**options))
+    world.start(report=False)
+    world.tell(report(8))
+    world.driver_ready()
+    world.run(*world.wanted(), host=HOSTS[0])
+    world.tell(ev.JobStarted(job=0, stages=(0,)))
+    world.now_ms = START_MS + 100 * S
+    world.commands.clear()
+    world.tell(report(4))
+    return world
+
+
+def two_hosts_come(world: World) -> list[Command]:
+    """They come one after the other; the stage ends when the stabilization is over."""
+    world.tell(report(4, 8))
+    world.tell(report(4, 8, 8), 10 * S)
+    assert not of(AskHeldBlocks, stage_ends(world, S))
+    world.fire(RESCALE, START_MS + 160 * S)
+    return stage_ends(world, S)
+
+
+def holds(world: World, executor_id: str, count: int) -> list[Command]:
+    return world.tell(ev.HeldBlocksTold(executor_id=executor_id, count=count))
+
+
+def test_first_another_executor_registers_then_the_surplus_one_goes() -> None:
+    world = uneven_job()
+    answer = two_hosts_come(world)
+    assert [one.executor_id for one in of(AskHeldBlocks, answer)] == ["4", "3"]
+    begun = only(BeginRescale, answer)
+    assert (begun.cause, begun.before, begun.wanted) == ("new resources", 4, 4)
+    assert not of(RequestContainers, answer)
+    asked = only(RequestContainers, holds(world, "4", 0))
+    assert asked.executor_ids == ("5",)
+    assert only(RequestContainers, holds(world, "3", 0)).executor_ids == ("6",)
+    came = world.run("5", host=HOSTS[1])
+    assert only(UpdateTaskBlocks, came).executors == ("4",)
+    assert not of(EndRescale, came)
+    came = world.run("6", host=HOSTS[2])
+    assert set(only(UpdateTaskBlocks, came).executors) == {"3", "4"}
+    assert only(EndRescale, came).why == "2 executors moved"
+    assert len(of(BeginRescale, world.commands)) == 1
+    assert not of(ReleaseContainer, world.commands)  # they go when they are idle, as any surplus executor
+
+
+def test_an_executor_that_holds_something_stays_and_an_event_says_so() -> None:
+    world = uneven_job()
+    two_hosts_come(world)
+    assert "map outputs" in only(KeepSurplus, holds(world, "4", ev.ONLY_MAP_OUTPUTS)).reason
+    answer = holds(world, "3", 2)
+    assert "cached data" in only(KeepSurplus, answer).reason
+    assert only(EndRescale, answer).why == "0 executors moved"
+    assert not of(RequestContainers, world.commands)
+
+
+def test_what_does_not_come_is_given_up() -> None:
+    world = uneven_job()
+    two_hosts_come(world)
+    holds(world, "4", 0)
+    holds(world, "3", ev.ONLY_MAP_OUTPUTS)
+    answer = world.fire(QUIET, world.now_ms + 60 * S)
+    assert only(EndRescale, answer).why == "0 executors moved"
+    assert only(ReleaseContainer, answer).executor_id == "5"
+    assert not of(UpdateTaskBlocks, world.commands)
+
+
+def test_one_that_dies_meanwhile_is_replaced_by_the_one_that_comes() -> None:
+    world = uneven_job()
+    two_hosts_come(world)
+    holds(world, "4", 0)
+    holds(world, "3", 1)
+    world.lose("4", -100, host=HOSTS[0])
+    came = world.run("5", host=HOSTS[1])
+    assert not of(UpdateTaskBlocks, came)
+    assert len(of(RequestContainers, world.commands)) == 1
+
+
+def test_nothing_moves_where_it_is_not_wanted_or_changes_nothing() -> None:
+    world = uneven_job(move_executors=False)
+    assert not of(AskHeldBlocks, two_hosts_come(world))
+    world = uneven_job()
+    world.tell(report(4, 0))
+    world.now_ms += 200 * S
+    assert not of(AskHeldBlocks, stage_ends(world))  # the other host has no room
+
+
+def test_other_bounds_go_first_and_the_drivers_death_ends_the_move() -> None:
+    world = uneven_job()
+    two_hosts_come(world)
+    holds(world, "4", 0)
+    world.tell(ev.DriverLost(exit_code=137, reason="killed"))
+    assert world.view().wanted <= 4
+    world = uneven_job()
+    scale(world, 1, 2)
+    answer = stage_ends(world)
+    assert only(BeginRescale, answer).wanted == 2
+    assert not of(AskHeldBlocks, answer)
+
+
+LOADS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=6)
+
+
+@given(LOADS)
+def test_after_the_moves_the_hosts_with_room_are_even(loads: list[tuple[int, int]]) -> None:
+    hosts = [HostLoad(f"h{number}", there, room) for number, (there, room) in enumerate(loads)]
+    before = sum(one.containers for one in hosts)
+    sources = uneven(hosts, most=100)
+    assert sum(one.containers for one in hosts) == before
+    assert all(one.room >= 0 and one.containers >= 0 for one in hosts)
+    with_room = [one.containers for one in hosts if one.room > 0]
+    if with_room:
+        assert max(one.containers for one in hosts) - min(with_room) <= 1
+    assert len(sources) <= before

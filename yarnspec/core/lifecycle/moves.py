@@ -1,0 +1,112 @@
+"""Moves executors to emptier hosts, as a part of a rescale.
+
+A host comes back, and the executors of a running job lie unevenly. An executor on one of the fullest hosts may move
+if it holds nothing that may still be read: the driver is asked first. Then one more executor is asked for, and the
+plan puts it on the emptiest host. When it has registered, the other one takes no new task, and goes when it is idle.
+So the job never has fewer executors than before, and no task runs twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from yarnspec.core.containers.executor_table import ExecutorTable
+from yarnspec.core.messages import events as ev
+from yarnspec.core.messages.commands import AskHeldBlocks, Command, KeepSurplus
+from yarnspec.core.messages.settings import Settings
+
+
+class Moves:
+    """The executors that move now.
+
+    ``uneven`` names the hosts that have an executor too many, once for each such executor. ``dismiss`` is called with
+    executors that are to go.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        containers: ExecutorTable,
+        uneven: Callable[[], tuple[str, ...]],
+        dismiss: Callable[[tuple[str, ...], int], list[Command]],
+    ) -> None:
+        # With dynamic allocation Spark ends idle executors itself, and asks for others.
+        self._enabled = settings.resources.move_executors and settings.dynamic_bounds is None
+        self._containers = containers
+        self._uneven = uneven
+        self._dismiss = dismiss
+        self._asked: set[str] = set()
+        self._leaving: list[str] = []
+        self.moved = 0
+
+    @property
+    def under_way(self) -> bool:
+        """Whether answers of the driver or new executors are waited for."""
+        return bool(self._asked or self._leaving)
+
+    def worth_it(self) -> bool:
+        """Whether all executors are there, and some lie unevenly."""
+        if not self._enabled or self.under_way or self._there != self._containers.wanted:
+            return False
+        return bool(self._uneven())
+
+    def begin(self) -> list[Command]:
+        """Ask the driver what the newest executors on the fullest hosts hold."""
+        self.moved = 0
+        newest = [row for row in reversed(self._containers.rows) if row.state == "running" and not row.extra]
+        commands: list[Command] = []
+        for host in self._uneven():
+            row = next((one for one in newest if one.host == host), None)
+            if row is None:
+                continue
+            newest.remove(row)
+            self._asked.add(row.executor_id)
+            said = f"executor {row.executor_id} may move from {host} to an emptier host: does it hold data?"
+            commands.append(AskHeldBlocks(executor_id=row.executor_id, reason=said))
+        return commands
+
+    def look(self, event: ev.Event, now_ms: int) -> list[Command]:
+        """Go on by an event: an answer of the driver, an executor that came, or one that ended."""
+        if not self.under_way:
+            return []
+        match event:
+            case ev.HeldBlocksTold() if event.executor_id in self._asked:
+                return self._told(event)
+            case ev.ContainerStarted():
+                return self._came(now_ms)
+            case ev.ContainerLost():
+                self._asked.discard(event.executor_id)
+                if event.executor_id in self._leaving:
+                    self._leaving.remove(event.executor_id)
+                    self._containers.moving -= 1
+        return []
+
+    def give_up(self) -> None:
+        """Nobody moves any more; what was asked for beside the target is withdrawn."""
+        self._asked.clear()
+        self._leaving.clear()
+        self._containers.moving = 0
+
+    @property
+    def _there(self) -> int:
+        return sum(row.state == "running" and not row.extra for row in self._containers.rows)
+
+    def _told(self, event: ev.HeldBlocksTold) -> list[Command]:
+        self._asked.discard(event.executor_id)
+        if event.count:
+            held = "map outputs" if event.count == ev.ONLY_MAP_OUTPUTS else "cached data, or the driver did not say"
+            said = f"it is not moved to an emptier host: it holds {held}, which may still be read"
+            return [KeepSurplus(executor_id=event.executor_id, reason=said)]
+        self._leaving.append(event.executor_id)
+        self._containers.moving += 1
+        return []
+
+    def _came(self, now_ms: int) -> list[Command]:
+        surplus = max(0, self._there - self._containers.target)
+        leaving, self._leaving = self._leaving[:surplus], self._leaving[surplus:]
+        if not leaving:
+            return []
+        self.moved += len(leaving)
+        self._containers.moving -= len(leaving)
+        self._containers.be_surplus(tuple(leaving))
+        return self._dismiss(tuple(leaving), now_ms)
