@@ -128,6 +128,19 @@ def test_a_stage_that_writes_or_reads_by_itself_is_copied_when_the_user_says_so(
     assert bool(of(LaunchCopy, world.pass_ms(3_000))) == (allowed == copied)
 
 
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_stages_metrics_say_why_it_has_no_copies(enabled: bool) -> None:
+    world = Stragglers(speculation={"enabled": enabled})
+    tasks = world.fill(0, 2, StageFlag.READS) + world.fill(1, 2, StageFlag.MAP)
+    for task_id in tasks[:2]:
+        world.end(task_id)
+    world.stage_ends(0)
+    running, ended = world.negotiator.speculation_view(world.now_ms).stages
+    assert (running.stage, running.not_copied) == (1, "")
+    assert ended.stage == 0
+    assert ("speculation.copy_readers" in ended.not_copied) == enabled
+
+
 def test_no_option_allows_copies_that_the_program_does_not_want() -> None:
     world = Stragglers(speculation={"copy_writers": True, "copy_readers": True})
     tasks = world.fill(0, 8, StageFlag.READS | StageFlag.WRITES | StageFlag.NO_COPIES)

@@ -162,6 +162,10 @@ class TaskCopies:
             )
         return self._banned.get(stage.key, "")
 
+    def withheld_from(self, stage: StageTasks) -> str:
+        """The same where yarnspec copies tasks at all, else an empty string: Spark's own copies are another matter."""
+        return self.objection_to_stage(stage) if self._settings.enabled else ""
+
     def objection_to_more(self, stage: StageTasks) -> str:
         """Why no more tasks of a stage are copied at the moment, whichever they are, or an empty string."""
         return self.objection_to_stage(stage) or self.behind(stage) or self.too_many(stage.key)
