@@ -91,7 +91,10 @@ def print_status(document: StatusDocument, console: Console, now_ms: int) -> Non
         console.print(_blocks(document, now_ms))
     if document.stages:
         console.print()
-        console.print(_stages(document, console.width))
+        shown = _shown_stages(document)
+        console.print(_stages(shown, console.width))
+        for line in _without_copies(shown):
+            console.print(plain(line))
     for warning in document.warnings:
         console.print()
         count = document.warning_counts.get(warning, 1)
@@ -314,10 +317,25 @@ def _container_state(container: ContainerStatus) -> str:
     return container.state if container.exit_code is None else f"{container.state} {container.exit_code}"
 
 
-def _stages(document: StatusDocument, width: int) -> Table:
+def _shown_stages(document: StatusDocument) -> tuple[StageStatus, ...]:
     active = [one for one in document.stages if one.state == "RUNNING"]
     ended = [one for one in document.stages if one.state != "RUNNING"]
-    shown = (*ended[-_SHOWN_ENDED_STAGES:], *active)
+    return (*ended[-_SHOWN_ENDED_STAGES:], *active)
+
+
+def _without_copies(shown: tuple[StageStatus, ...]) -> list[str]:
+    """A line for each reason why no task of some stages is copied."""
+    stages: dict[str, list[str]] = {}
+    for one in shown:
+        if one.not_copied:
+            stages.setdefault(one.not_copied, []).append(_stage_number(one))
+    return [
+        f"no task of {'stage' if len(numbers) == 1 else 'stages'} {', '.join(numbers)} is copied: {why}"
+        for why, numbers in stages.items()
+    ]
+
+
+def _stages(shown: tuple[StageStatus, ...], width: int) -> Table:
     rows = [tuple(_STAGE_COLUMNS), *(tuple(cell(one) for cell in _STAGE_COLUMNS.values()) for one in shown)]
     if not any(row[-1] for row in rows[1:]):
         rows = [row[:-1] for row in rows]

@@ -1,4 +1,4 @@
-"""What is never copied: barriers, writers that nobody coordinates, streams."""
+"""What is not copied: barriers, writers that nobody coordinates, readers of no files, what a program marks, streams."""
 
 from __future__ import annotations
 
@@ -18,47 +18,58 @@ BY_TIME = [
 ]  # fmt: skip
 
 
+ONE_EACH = [*SPREAD, "--num-executors", "2", "--executor-cores", "2", *BY_TIME]
+NUMBERS = [0, 1, 2, 3]
+NOT_COPIED = {
+    "barrier": "(barrier)",
+    "foreach": "speculation.copy_writers",
+    "pipe": "speculation.copy_readers",
+    "source": "speculation.copy_readers",
+    "no_copies": "yarnspec.speculation=false",
+}
+"""Kinds of jobs, and what stands in the reason."""
+
+
 @pytest.mark.one_a_day("writers")
-def test_barriers_and_writers_are_not_copied(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) -> None:
-    """A late task of a barrier stage or of foreachPartition is left alone; the same task in a plain stage is copied."""
-    options = [*SPREAD, "--num-executors", "2", "--executor-cores", "2", *BY_TIME]
-    submission = submit("late.py", str(tmp_path), "barrier", "foreach", "plain", options=options)
+def test_what_must_not_run_twice_is_not_copied(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) -> None:
+    """In each of these stages a late task is left alone. A late reader of files is copied, to the same result."""
+    submission = submit("late.py", str(tmp_path), *NOT_COPIED, "files", options=ONE_EACH)
     application = submission.application_id()
 
-    def why(stage: int) -> str:
-        return yarnspec("explain", application, "--task", f"{stage}.0", "-o", "json").stdout
+    def withheld(stage: int, why: str) -> bool:
+        submission.check_running()
+        said = yarnspec("explain", application, "--task", f"{stage}.0", "-o", "json").stdout
+        return "slow, and not copied" in said and why in said
 
-    wait_for(
-        "why the barrier stage is not copied", lambda: "slow, and not copied" in why(0) and "barrier" in why(0), 90
-    )
-    (tmp_path / "barrier").touch()
-    wait_for("why the writer is not copied", lambda: "slow, and not copied" in why(1) and "writes" in why(1), 60)
-    (tmp_path / "foreach").touch()
+    for stage, (kind, why) in enumerate(NOT_COPIED.items()):
+        wait_for(f"why the stage of {kind} is not copied", lambda stage=stage, why=why: withheld(stage, why), 90)  # type: ignore[misc]
+        (tmp_path / kind).touch()
     result = submission.wait().expect(0)
     assert result.lines == [
-        {"kind": "barrier", "stage": 0, "attempts": [0]},
-        {"kind": "foreach", "stage": 1, "attempts": [0]},
-        {"kind": "plain", "stage": 2, "attempts": [1]},
+        *(
+            {"kind": kind, "stage": stage, "attempts": [0], "numbers": [] if kind == "foreach" else NUMBERS}
+            for stage, kind in enumerate(NOT_COPIED)
+        ),
+        {"kind": "files", "stage": len(NOT_COPIED), "attempts": [1], "numbers": NUMBERS},
     ]
     copies = yarnspec("events", application, "-o", "json", "--type", "LaunchCopy").lines
-    assert {(each["stage"], each["index"]) for each in copies} == {(2, 0)}
+    assert {(each["stage"], each["index"]) for each in copies} == {(len(NOT_COPIED), 0)}
+    told = {one["stage"]: one["not_copied"] for one in yarnspec("status", application, "-o", "json").document["stages"]}
+    assert not [why for stage, why in enumerate(NOT_COPIED.values()) if why not in told[stage]]
+    assert told[len(NOT_COPIED)] == ""
+    page = " ".join(yarnspec("status", application).stdout.split())
+    assert "no task of stages 2, 3 is copied: its stage reads a source" in page
 
 
 @pytest.mark.one_a_day("writers")
-def test_writers_are_copied_when_the_user_allows_it(submit: Submit, tmp_path: Path) -> None:
-    """`speculation.copy_writers`: foreachPartition's late task gets a copy as well."""
-    options = [
-        *SPREAD,
-        "--num-executors",
-        "2",
-        "--executor-cores",
-        "2",
-        *BY_TIME,
-        "--set",
-        "speculation.copy_writers=true",
+def test_readers_and_writers_are_copied_when_the_user_allows_it(submit: Submit, tmp_path: Path) -> None:
+    """`speculation.copy_writers` and `copy_readers`: a late task of foreachPartition or pipe gets a copy as well."""
+    allowed = ["--set", "speculation.copy_writers=true", "--set", "speculation.copy_readers=true"]
+    result = submit("late.py", str(tmp_path), "foreach", "pipe", options=[*ONE_EACH, *allowed]).wait().expect(0)
+    assert result.lines == [
+        {"kind": "foreach", "stage": 0, "attempts": [1], "numbers": []},
+        {"kind": "pipe", "stage": 1, "attempts": [1], "numbers": NUMBERS},
     ]
-    result = submit("late.py", str(tmp_path), "foreach", options=options).wait().expect(0)
-    assert result.lines == [{"kind": "foreach", "stage": 0, "attempts": [1]}]
 
 
 def test_streaming_is_refused_where_speculation_is_asked_for(submit: Submit, tmp_path: Path) -> None:

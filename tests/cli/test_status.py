@@ -196,6 +196,21 @@ class TestStatus:
             print_status(DOCUMENT, console, 1_700_000_030_000)
         assert "COPIES" not in capture.get()
 
+    def test_why_stages_have_no_copies(self) -> None:
+        first = DOCUMENT.stages[0]
+        why = "the program wants no copies of its stage's tasks"
+        stages = tuple(
+            msgspec.structs.replace(first, stage=number, stage_attempt=0, not_copied=said)
+            for number, said in enumerate((why, "", "its stage belongs to a stream", why))
+        )
+        console = Console(width=120, color_system=None, highlight=False)
+        with console.capture() as capture:
+            print_status(msgspec.structs.replace(DOCUMENT, stages=stages), console, 1_700_000_030_000)
+        assert [line for line in capture.get().splitlines() if "is copied" in line] == [
+            f"no task of stages 0, 3 is copied: {why}",
+            "no task of stage 2 is copied: its stage belongs to a stream",
+        ]
+
     def test_a_stages_name_is_cut_to_one_line(self) -> None:
         name = "$anonfun$withThreadLocalCaptured$1 at CompletableFuture.java:1768"
         stage = StageStatus(

@@ -27,7 +27,8 @@ from yarnspec.core.messages.commands import (
 from yarnspec.core.messages.observations import Failure, StageFlag, State
 
 HOSTS = (H2, H3, H4, H5)
-FLAGS = (StageFlag(0), StageFlag.MAP, StageFlag.BARRIER, StageFlag.WRITES, StageFlag.INDETERMINATE)
+NEVER_COPIED = StageFlag.BARRIER | StageFlag.WRITES | StageFlag.READS | StageFlag.NO_COPIES
+FLAGS = (StageFlag(0), StageFlag.MAP, StageFlag.INDETERMINATE, *NEVER_COPIED)
 SHARE = 0.5
 SHARE_OF_ALL = 0.4
 MIN_COPIES = 1
@@ -101,7 +102,7 @@ class Stages(RuleBasedStateMachine):
 
     def check_copy(self, copy: LaunchCopy) -> None:
         task = (copy.stage, copy.index)
-        assert self.flags[copy.stage] & (StageFlag.BARRIER | StageFlag.WRITES) == StageFlag(0)
+        assert self.flags[copy.stage] & NEVER_COPIED == StageFlag(0)
         assert task not in self.asked
         assert task not in self.finished
         attempts = self.attempts(task)

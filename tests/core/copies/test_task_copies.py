@@ -86,6 +86,8 @@ def test_nothing_is_judged_when_speculation_is_off() -> None:
         (StageFlag.BARRIER, False, "barrier"),
         (StageFlag.STREAM, False, "belongs to a stream"),
         (StageFlag.WRITES, False, "copy_writers"),
+        (StageFlag.READS | StageFlag.MAP, False, "copy_readers"),
+        (StageFlag.NO_COPIES | StageFlag.COMMITS, False, "yarnspec.speculation=false"),
         (StageFlag.COMMITS, True, ""),
         (StageFlag.INDETERMINATE, True, ""),
         (StageFlag.MAP | StageFlag.PYTHON, True, ""),
@@ -105,13 +107,47 @@ def test_the_stages_kind_decides_whether_its_tasks_are_copied(flags: StageFlag, 
         assert any(why in line for line in explanation.lines)
 
 
-def test_a_stage_that_writes_by_itself_is_copied_when_the_user_says_so() -> None:
-    world = Stragglers(speculation={"copy_writers": True})
-    tasks = world.fill(0, 8, StageFlag.WRITES)
+@pytest.mark.parametrize(
+    ("flags", "copied"),
+    [
+        (StageFlag.WRITES, "copy_writers"),
+        (StageFlag.READS, "copy_readers"),
+        (StageFlag.READS | StageFlag.WRITES, ""),
+        (StageFlag.READS | StageFlag.NO_COPIES, ""),
+    ],
+)
+@pytest.mark.parametrize("allowed", ["copy_writers", "copy_readers"])
+def test_a_stage_that_writes_or_reads_by_itself_is_copied_when_the_user_says_so(
+    allowed: str, flags: StageFlag, copied: str
+) -> None:
+    world = Stragglers(speculation={allowed: True})
+    tasks = world.fill(0, 8, flags)
     world.pass_ms(900)
     for task_id in tasks[1:]:
         world.end(task_id)
-    assert of(LaunchCopy, world.pass_ms(3_000))
+    assert bool(of(LaunchCopy, world.pass_ms(3_000))) == (allowed == copied)
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_stages_metrics_say_why_it_has_no_copies(enabled: bool) -> None:
+    world = Stragglers(speculation={"enabled": enabled})
+    tasks = world.fill(0, 2, StageFlag.READS) + world.fill(1, 2, StageFlag.MAP)
+    for task_id in tasks[:2]:
+        world.end(task_id)
+    world.stage_ends(0)
+    running, ended = world.negotiator.speculation_view(world.now_ms).stages
+    assert (running.stage, running.not_copied) == (1, "")
+    assert ended.stage == 0
+    assert ("speculation.copy_readers" in ended.not_copied) == enabled
+
+
+def test_no_option_allows_copies_that_the_program_does_not_want() -> None:
+    world = Stragglers(speculation={"copy_writers": True, "copy_readers": True})
+    tasks = world.fill(0, 8, StageFlag.READS | StageFlag.WRITES | StageFlag.NO_COPIES)
+    world.pass_ms(900)
+    for task_id in tasks[1:]:
+        world.end(task_id)
+    assert of(LaunchCopy, world.pass_ms(3_000)) == []
 
 
 def test_a_third_attempt_only_where_three_are_allowed() -> None:

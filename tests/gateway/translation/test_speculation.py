@@ -33,6 +33,7 @@ def test_a_plain_line() -> None:
         "spark.yarnspec.speculation": "true",
         "spark.yarnspec.speculationAsked": "false",
         "spark.yarnspec.copyWriters": "false",
+        "spark.yarnspec.copyReaders": "false",
         "spark.speculation": "false",
         "spark.scheduler.listenerbus.eventqueue.yarnspec.capacity": "1000000",
         "spark.executor.heartbeatInterval": "1000ms",
@@ -137,7 +138,8 @@ def test_sparks_own_speculation_is_the_users_where_yarnspecs_is_off() -> None:
     assert "spark.speculation" not in with_conf(options=OFF).properties
 
 
-def test_copies_of_tasks_that_write_their_own_way() -> None:
-    assert (
-        with_conf(options=("--set", "speculation.copy_writers=true")).properties["spark.yarnspec.copyWriters"] == "true"
-    )
+@pytest.mark.parametrize(
+    ("option", "key"), [("copy_writers", "spark.yarnspec.copyWriters"), ("copy_readers", "spark.yarnspec.copyReaders")]
+)
+def test_copies_of_tasks_that_write_or_read_their_own_way(option: str, key: str) -> None:
+    assert with_conf(options=("--set", f"speculation.{option}=true")).properties[key] == "true"

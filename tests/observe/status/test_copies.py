@@ -116,6 +116,17 @@ class TestCopies:
         assert stage.metrics is not None
         assert (stage.metrics.num_slow_tasks, stage.metrics.num_effective_copies, stage.copies_running) == (0, 1, 0)
 
+    def test_why_a_stage_had_no_copies_is_in_its_last_summary(self) -> None:
+        figures = StageSpeculation(
+            stage=3, stage_attempt=0, name="s", tasks=4, state="SUCCESS", slow_tasks=0, effective_copies=0,
+            min_finished_for_speculation=3, finished_executions=4, speculative_executions=0,
+            speculative_threshold_ms=None, running_ms_by_index={}, fastest_copies=0, running_copies=0,
+            gained_ms=0, wasted_ms=0, not_copied="its stage belongs to a stream",
+        )  # fmt: skip
+        summary = commands.Summarize(stages=(figures,), reason="the end")
+        (stage,) = status(STAGE, events.StageFinished(stage=3, stage_attempt=0), summary).stages
+        assert stage.not_copied == "its stage belongs to a stream"
+
     def test_a_copy_that_won(self) -> None:
         document = status(STAGE, SLOW, COPY, ended("SUCCESS", 5_000, copy=True), ended("KILLED", 80_000))
         (stage,) = document.stages

@@ -108,7 +108,15 @@ def test_the_scenarios_have_what_the_rules_are_about() -> None:
     sizes = [[len(stage.work_ms) for job in one.jobs for stage in job.stages] for one in scenarios]
     assert all(1 <= len(size) <= 4 and 4 <= sum(size) <= 40 for size in sizes)
     flags = [stage.flags for one in scenarios for job in one.jobs for stage in job.stages]
-    for flag in (StageFlag.MAP, StageFlag.COMMITS, StageFlag.WRITES, StageFlag.BARRIER, StageFlag.PYTHON):
+    for flag in (
+        StageFlag.MAP,
+        StageFlag.COMMITS,
+        StageFlag.WRITES,
+        StageFlag.READS,
+        StageFlag.NO_COPIES,
+        StageFlag.BARRIER,
+        StageFlag.PYTHON,
+    ):
         assert sum(flag in each for each in flags) >= 20
     for trouble in ("never_comes", "container_dies", "task_fails", "fetch_fails", "cancelled_ms", "wishes"):
         assert sum(bool(getattr(one, trouble)) for one in scenarios) >= 20

@@ -105,6 +105,7 @@ class StageMetricsTable:
             running_copies=ledger.copies_running,
             gained_ms=ledger.gained_ms,
             wasted_ms=ledger.wasted_ms,
+            not_copied=self._copies.withheld_from(stage),
         )
 
 

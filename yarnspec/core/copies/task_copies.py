@@ -148,12 +148,23 @@ class TaskCopies:
             return "its stage's tasks run together or not at all (barrier)"
         if StageFlag.STREAM in stage.flags:
             return "its stage belongs to a stream"
+        if StageFlag.NO_COPIES in stage.flags:
+            return "the program wants no copies of its stage's tasks (local property yarnspec.speculation=false)"
         if StageFlag.WRITES in stage.flags and not self._settings.copy_writers:
             return (
                 "its stage writes by itself, not through Spark's output commit: two attempts might both leave output "
                 "(speculation.copy_writers allows it)"
             )
+        if StageFlag.READS in stage.flags and not self._settings.copy_readers:
+            return (
+                "its stage reads a source that is no file, or pipes records through a command: two attempts would both "
+                "ask there (speculation.copy_readers allows it)"
+            )
         return self._banned.get(stage.key, "")
+
+    def withheld_from(self, stage: StageTasks) -> str:
+        """The same where yarnspec copies tasks at all, else an empty string: Spark's own copies are another matter."""
+        return self.objection_to_stage(stage) if self._settings.enabled else ""
 
     def objection_to_more(self, stage: StageTasks) -> str:
         """Why no more tasks of a stage are copied at the moment, whichever they are, or an empty string."""

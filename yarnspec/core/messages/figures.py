@@ -27,8 +27,9 @@ def set_twins(figures: msgspec.Struct, **twins: str) -> None:
 class StageSpeculation(msgspec.Struct, frozen=True, kw_only=True, rename=_NAMES):
     """One stage attempt; in records its metrics have the names of the speculative execution proposal (FLINK-10644).
 
-    ``speculative_threshold_ms`` is null while there is none. ``running_ms_by_index`` has the longest originals. The
-    last two fields hold the numbers of ``slow_tasks`` and ``effective_copies`` under the proposal's names.
+    ``speculative_threshold_ms`` is null while there is none. ``running_ms_by_index`` has the longest originals.
+    ``not_copied`` says why no task of the stage is copied at all. The last two fields hold the numbers of
+    ``slow_tasks`` and ``effective_copies`` under the proposal's names.
     """
 
     stage: int
@@ -47,6 +48,7 @@ class StageSpeculation(msgspec.Struct, frozen=True, kw_only=True, rename=_NAMES)
     running_copies: int
     gained_ms: int
     wasted_ms: int
+    not_copied: str = ""
     slow_execution_vertices: int = 0
     effective_speculative_executions: int = 0
 

@@ -68,6 +68,8 @@ class StageFlag(IntFlag):
     INDETERMINATE = 32  # its tasks may give other records when they run again
     STREAM = 64  # it belongs to a stream
     CACHED = 128  # it makes or reads records that are cached, or kept as a checkpoint
+    READS = 256  # it asks a source that is no file, or a command: two attempts of a task would both ask
+    NO_COPIES = 512  # the program wants no copies of its tasks
 
 
 IntColumn = npt.NDArray[np.int64]

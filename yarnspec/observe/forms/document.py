@@ -91,7 +91,8 @@ class StageMetrics(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class StageStatus(msgspec.Struct, frozen=True, kw_only=True):
     """One stage attempt; ``finished`` counts tasks of the stage that are done, ``failed`` task attempts.
 
-    ``metrics`` is None where speculation is off or has not looked at the stage.
+    ``metrics`` is None where speculation is off or has not looked at the stage. ``not_copied``: why no task of the
+    stage is copied, however slow it is.
     """
 
     stage: int
@@ -104,6 +105,7 @@ class StageStatus(msgspec.Struct, frozen=True, kw_only=True):
     copies_running: int = 0
     gained_ms: int | None = None
     wasted_ms: int | None = None
+    not_copied: str = ""
     metrics: StageMetrics | None = None
 
 

@@ -59,6 +59,7 @@ def with_speculation(stage: StageStatus, known: StageSpeculation | None) -> Stag
         copies_running=known.running_copies,
         gained_ms=known.gained_ms,
         wasted_ms=known.wasted_ms,
+        not_copied=known.not_copied,
         metrics=StageMetrics(
             num_slow_tasks=slow_tasks,
             num_effective_copies=known.effective_copies,

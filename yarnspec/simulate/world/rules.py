@@ -26,6 +26,7 @@ from yarnspec.core.messages.observations import Failure, Observations, RowKind, 
 from yarnspec.simulate.world.scenario import USER, Scenario
 
 TaskKey = tuple[int, int, int]
+_NEVER_COPIED = StageFlag.BARRIER | StageFlag.WRITES | StageFlag.READS | StageFlag.NO_COPIES
 _WIDE = ("application", "cluster")
 _Block = tuple[str, str, str, int | None, int | None]
 _OUTPUTS_KEPT_MS = 300_000
@@ -145,7 +146,7 @@ class Rules:
         cap = self._settings.speculation.max_concurrent_executions
         running = self._running.get(key, {})
         self._ever[key] += 1
-        if flags & (StageFlag.WRITES | StageFlag.BARRIER):
+        if flags & _NEVER_COPIED:
             self.broken(f"a copy in a stage that is never copied ({flags!r}): {copy}")
         if key[:2] in self._originals_only:
             self.broken(f"a copy in a stage that reads a map output that was lost: {copy}")
@@ -243,7 +244,7 @@ class Rules:
         if host in others:
             self.broken(f"task {stage}.{index} starts on {host}, where it runs already")
         if copy_id is not None:
-            if self._flags[stage] & (StageFlag.WRITES | StageFlag.BARRIER):
+            if self._flags[stage] & _NEVER_COPIED:
                 self.broken(f"a copy of task {stage}.{index} starts, whose stage is never copied")
             self._copies.add(copy_id)
             self.copies_started += 1

@@ -24,6 +24,7 @@ from yarnspec.core.messages.settings import (
 from yarnspec.simulate.world.clock import START_MS
 
 USER = "user"
+_ORIGINALS_ONLY = (StageFlag.WRITES, StageFlag.READS, StageFlag.NO_COPIES)
 
 
 @dataclass(frozen=True)
@@ -264,7 +265,8 @@ def _stage(
     if not last:
         flags |= StageFlag.MAP
     else:
-        flags |= rng.choice((StageFlag(0), StageFlag.COMMITS, StageFlag.COMMITS, StageFlag.WRITES))
+        alone = _ORIGINALS_ONLY[stage % len(_ORIGINALS_ONLY)]
+        flags |= rng.choice((StageFlag(0), StageFlag.COMMITS, StageFlag.COMMITS, alone))
     if tasks <= slots and rng.random() < 0.3:
         flags |= StageFlag.BARRIER
     if rng.random() < 0.5:

@@ -33,7 +33,7 @@ class RoomsTest {
             Map.entry("write", Set.of("files", "stage", "mapoutputs", "signature", "fingerprint", "channel", "spark")),
             Map.entry("feed", Set.of("stage", "channel", "spark")),
             Map.entry("files", Set.of("fingerprint")),
-            Map.entry("stage", Set.of("channel", "spark")),
+            Map.entry("stage", Set.of("fingerprint", "channel", "spark")),
             Map.entry("mapoutputs", Set.of("channel", "executor", "spark")),
             Map.entry("signature", Set.of("fingerprint", "spark")),
             Map.entry("fingerprint", Set.of("spark")),

@@ -19,7 +19,7 @@ import scala.collection.immutable.ArraySeq;
 import scala.collection.immutable.Seq;
 
 /** The program's own functions: their pickled code, and the content of the broadcast variables that they read. */
-final class PythonFunctions {
+public final class PythonFunctions {
     /** What a pickled function holds for each accumulator that it adds to (pyspark/accumulators.py). */
     private static final byte[] ACCUMULATOR = "_deserialize_accumulator".getBytes(StandardCharsets.US_ASCII);
 
@@ -58,9 +58,15 @@ final class PythonFunctions {
             into.add("variable").add(call.place()).add(contents.get(call.number()));
         }
         into.add(command);
-        return contains(command, command.length, ACCUMULATOR)
+        return contain(function, ACCUMULATOR);
+    }
+
+    /** Whether bytes stand in a pickled function, which is a broadcast variable where it is long. */
+    public static boolean contain(PythonFunction function, byte[] part) {
+        byte[] command = command(function);
+        return contains(command, command.length, part)
                 || command.length < SHORTEST
-                        && function.broadcastVars().stream().anyMatch(PythonFunctions::accumulates);
+                        && function.broadcastVars().stream().anyMatch(each -> contains(each, part));
     }
 
     private static byte[] command(PythonFunction function) {
@@ -88,16 +94,16 @@ final class PythonFunctions {
         }
     }
 
-    private static boolean accumulates(Broadcast<PythonBroadcast> function) {
+    private static boolean contains(Broadcast<PythonBroadcast> function, byte[] part) {
         try (InputStream in = Files.newInputStream(Path.of(function.value().path()))) {
             byte[] window = new byte[1 << 16];
             int kept = 0;
             for (int read; (read = in.readNBytes(window, kept, window.length - kept)) > 0; ) {
                 int filled = kept + read;
-                if (contains(window, filled, ACCUMULATOR)) {
+                if (contains(window, filled, part)) {
                     return true;
                 }
-                kept = Math.min(filled, ACCUMULATOR.length - 1); // it may lie across the two
+                kept = Math.min(filled, part.length - 1); // it may lie across the two
                 System.arraycopy(window, filled - kept, window, 0, kept);
             }
             return false;

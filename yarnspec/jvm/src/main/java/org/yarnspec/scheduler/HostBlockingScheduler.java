@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
+import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.resource.ResourceProfile;
 import org.apache.spark.resource.TaskResourceProfile;
@@ -28,6 +29,7 @@ import org.yarnspec.mapoutputs.LiveScheduler;
 import org.yarnspec.recovery.Recovery;
 import org.yarnspec.spark.Scala;
 import org.yarnspec.spark.Streams;
+import org.yarnspec.stage.StageFlags;
 import org.yarnspec.stage.TaskInputs;
 import org.yarnspec.write.Writes;
 import scala.Option;
@@ -46,7 +48,7 @@ import scala.jdk.javaapi.CollectionConverters;
 public final class HostBlockingScheduler extends TaskSchedulerImpl implements LiveScheduler {
     private final boolean speculation;
     private final boolean speculationAsked;
-    private final boolean copyWriters;
+    private final int notCopied;
     private final TaskSpreading spreading;
     private final Outbox outbox;
     private final StageFacts stages;
@@ -64,8 +66,14 @@ public final class HostBlockingScheduler extends TaskSchedulerImpl implements Li
         inputs = new TaskInputs(mapOutputTracker());
         speculation = context.conf().getBoolean("spark.yarnspec.speculation", false);
         speculationAsked = context.conf().getBoolean("spark.yarnspec.speculationAsked", false);
-        copyWriters = context.conf().getBoolean("spark.yarnspec.copyWriters", false);
+        notCopied = StageFlags.NO_COPIES
+                | unless(context.conf(), "spark.yarnspec.copyWriters", StageFlags.WRITES)
+                | unless(context.conf(), "spark.yarnspec.copyReaders", StageFlags.READS);
         spreading = TaskSpreading.of(context.conf());
+    }
+
+    private static int unless(SparkConf conf, String allowed, int flag) {
+        return conf.getBoolean(allowed, false) ? 0 : flag;
     }
 
     /** What is known of the stages that run, for who tells of their tasks. */
@@ -174,7 +182,7 @@ public final class HostBlockingScheduler extends TaskSchedulerImpl implements Li
         if (!(found instanceof WatchedTaskSet tasks)) {
             return found == null ? "the stage attempt has ended" : "the stage belongs to a stream";
         }
-        String why = tasks.ask(index, copy, copyWriters);
+        String why = tasks.ask(index, copy, notCopied);
         if (why.isEmpty()) {
             withCopies.add(tasks);
         }

@@ -115,9 +115,13 @@ public final class WatchedTaskSet extends TaskSetManager {
         }
     }
 
-    /** Asks for a copy of a running task; the answer is empty, or says why there will be none. */
-    String ask(int index, Copy copy, boolean writersToo) {
-        String why = index < 0 || index >= numTasks() ? "it has no such task" : whyNever(writersToo);
+    /**
+     * Asks for a copy of a running task; the answer is empty, or says why there will be none.
+     *
+     * @param notCopied the flags of stages whose tasks are not copied
+     */
+    String ask(int index, Copy copy, int notCopied) {
+        String why = index < 0 || index >= numTasks() ? "it has no such task" : whyNever(flags & notCopied);
         why = why.isEmpty() ? whyNot(index, copy) : why;
         if (why.isEmpty()) {
             waitingCopies.put(index, copy);
@@ -125,13 +129,17 @@ public final class WatchedTaskSet extends TaskSetManager {
         return why;
     }
 
-    private String whyNever(boolean writersToo) {
+    private String whyNever(int against) {
         if (isBarrier()) {
             return "tasks of a barrier stage run together or not at all";
         } else if (taskSet().isPipelined()) {
             return "the stage hands its records on while it runs";
-        } else if ((flags & StageFlags.WRITES) != 0 && !writersToo) {
+        } else if ((against & StageFlags.NO_COPIES) != 0) {
+            return "the program asks for no copies of the stage's tasks";
+        } else if ((against & StageFlags.WRITES) != 0) {
             return "the stage writes without Spark's commit coordinator, and two attempts of a task could both write";
+        } else if ((against & StageFlags.READS) != 0) {
+            return "the stage reads a source that is no file, and two attempts of a task could both read it";
         }
         return "";
     }

@@ -22,7 +22,12 @@ public final class Lineage {
 
     /** Itself and those below it up to shuffles, which is what a stage computes. */
     public static Set<RDD<?>> ofStage(RDD<?> last) {
-        return walk(last, false, Set.of());
+        return ofStage(last, Set.of());
+    }
+
+    /** The same, without those that are known and what is below these. */
+    public static Set<RDD<?>> ofStage(RDD<?> last, Set<RDD<?>> known) {
+        return walk(last, false, known);
     }
 
     /** The shuffles that it is computed from, without those below these. */

@@ -20,6 +20,11 @@ public final class StageFlags {
     public static final int INDETERMINATE = 32;
     public static final int STREAM = 64;
     public static final int CACHED = 128;
+    public static final int READS = 256;
+    public static final int NO_COPIES = 512;
+
+    // A local property that the program sets: yarnspec/spark/no_copies.py.
+    private static final String SPECULATION = "yarnspec.speculation";
 
     private static final String PYTHON_RDDS = "org.apache.spark.api.python.";
     // How Spark names its operators that hand rows to Python workers: BatchEvalPython, MapInPandas, MapInArrow, …
@@ -32,11 +37,17 @@ public final class StageFlags {
      * nothing is ever written twice.
      */
     public static int of(Stage stage, Properties ofJob) {
+        int asked = asksForNoCopies(ofJob) ? NO_COPIES : 0;
         try {
-            return lookedAt(stage, ofJob);
+            return asked | lookedAt(stage, ofJob);
         } catch (RuntimeException | LinkageError e) {
-            return WRITES;
+            return asked | WRITES;
         }
+    }
+
+    private static boolean asksForNoCopies(Properties ofJob) {
+        String said = ofJob == null ? null : ofJob.getProperty(SPECULATION);
+        return said != null && said.strip().equalsIgnoreCase("false");
     }
 
     private static int lookedAt(Stage stage, Properties ofJob) {
@@ -49,6 +60,9 @@ public final class StageFlags {
         }
         if (stage.rdd().outputDeterministicLevel() == DeterministicLevel$.MODULE$.INDETERMINATE()) {
             flags |= INDETERMINATE;
+        }
+        if (Sources.readElsewhere(stage.rdd())) {
+            flags |= READS;
         }
         boolean python = false;
         for (RDD<?> rdd : Lineage.ofStage(stage.rdd())) {

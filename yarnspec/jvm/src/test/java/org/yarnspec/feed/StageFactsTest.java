@@ -3,34 +3,54 @@ package org.yarnspec.feed;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.LongStream;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.io.LongWritable;
 import org.apache.hadoop.io.NullWritable;
 import org.apache.hadoop.io.Text;
+import org.apache.hadoop.mapred.InputFormat;
+import org.apache.hadoop.mapred.InputSplit;
 import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.RecordReader;
+import org.apache.hadoop.mapred.Reporter;
 import org.apache.hadoop.mapred.TextOutputFormat;
 import org.apache.hadoop.mapred.lib.NullOutputFormat;
+import org.apache.spark.Partition;
+import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.python.PythonRDD;
+import org.apache.spark.api.python.SimplePythonFunction;
+import org.apache.spark.rdd.JdbcRDD;
+import org.apache.spark.rdd.RDD;
 import org.apache.spark.scheduler.ShuffleMapTask;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.storage.RDDBlockId;
+import org.apache.spark.storage.StorageLevel;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.yarnspec.sink.SinkDriver;
+import org.yarnspec.spark.Scala;
 import org.yarnspec.stage.StageFlags;
 import org.yarnspec.testing.FakeCluster;
 import scala.Tuple2;
+import scala.collection.Iterator;
+import scala.reflect.ClassTag$;
 
 /** What is found out about stages before their tasks start: how they write, and how much they will read. */
 class StageFactsTest {
@@ -212,6 +232,192 @@ class StageFactsTest {
                 .format(OlderSource.class.getName())
                 .option("by", by)
                 .save();
+    }
+
+    @Test
+    void whoReadsNoFilesIsTold() throws Exception {
+        var database = JdbcRDD.create(
+                cluster.context,
+                () -> {
+                    throw new IllegalStateException("no task reads this database");
+                },
+                "select * from t where id between ? and ?",
+                1,
+                10,
+                2);
+        assertEquals(StageFlags.READS, flagsOf(() -> database.count()));
+        assertEquals(StageFlags.READS, flagsOf(() -> lines().pipe("cat").count()));
+        assertEquals(StageFlags.READS, flagsOf(() -> readFrom("own")));
+        assertEquals(
+                StageFlags.READS,
+                flagsOf(() -> new ForeignRdd(cluster.context.sc()).toJavaRDD().count()));
+        // One source of several is enough, and a write changes nothing.
+        assertEquals(
+                StageFlags.READS,
+                flagsOf(() -> lines().union(lines().pipe("cat")).coalesce(1).count()));
+        assertEquals(
+                StageFlags.READS | StageFlags.COMMITS,
+                flagsOf(() -> database.saveAsTextFile(directory.resolve("rows").toString())));
+    }
+
+    /** Of a source that nobody knows. */
+    private static final class ForeignRdd extends RDD<String> {
+        private record Part(int index) implements Partition {}
+
+        ForeignRdd(SparkContext context) {
+            super(context, Scala.emptySeq(), ClassTag$.MODULE$.apply(String.class));
+        }
+
+        @Override
+        public Partition[] getPartitions() {
+            return new Partition[] {new Part(0)};
+        }
+
+        @Override
+        public Iterator<String> compute(Partition split, TaskContext context) {
+            throw new IllegalStateException("no task of this RDD runs");
+        }
+    }
+
+    private void readFrom(String reader) {
+        session.read()
+                .format(NewerTable.class.getName())
+                .option("reader", reader)
+                .load()
+                .collectAsList();
+    }
+
+    @Test
+    void filesMayBeReadTwice() throws Exception {
+        String file = Files.writeString(directory.resolve("input"), "x\ny\n").toString();
+        assertEquals(0, flagsOf(() -> cluster.context.textFile(file, 2).count()));
+        assertEquals(0, flagsOf(() -> cluster.context.wholeTextFiles(file, 1).count()));
+        assertEquals(0, flagsOf(() -> cluster.context.binaryFiles(file, 1).count()));
+        assertEquals(0, flagsOf(() -> cluster.context
+                .newAPIHadoopFile(
+                        file,
+                        org.apache.hadoop.mapreduce.lib.input.TextInputFormat.class,
+                        LongWritable.class,
+                        Text.class,
+                        new Configuration())
+                .count()));
+        assertEquals(
+                0,
+                flagsOf(() -> session.read().schema("value string").text(file).collectAsList()));
+        assertEquals(0, flagsOf(() -> readFrom("files")));
+        session.conf().set("spark.sql.sources.useV1SourceList", "");
+        assertEquals(
+                0,
+                flagsOf(() -> session.read().schema("value string").text(file).collectAsList()));
+    }
+
+    @Test
+    void hadoopsFormatsAreToldWhereTheyReadNoFiles() throws Exception {
+        JobConf conf = new JobConf();
+        assertEquals(StageFlags.READS, flagsOf(() -> cluster.context
+                .hadoopRDD(conf, NoFiles.class, NullWritable.class, Text.class, 2)
+                .count()));
+    }
+
+    /** A format of a database, say. */
+    public static final class NoFiles implements InputFormat<NullWritable, Text> {
+        /** A part of it. */
+        public static final class Part implements InputSplit {
+            @Override
+            public long getLength() {
+                return 1;
+            }
+
+            @Override
+            public String[] getLocations() {
+                return new String[0];
+            }
+
+            @Override
+            public void write(DataOutput out) {}
+
+            @Override
+            public void readFields(DataInput in) {}
+        }
+
+        @Override
+        public InputSplit[] getSplits(JobConf conf, int wanted) {
+            return new InputSplit[] {new Part(), new Part()};
+        }
+
+        @Override
+        public RecordReader<NullWritable, Text> getRecordReader(InputSplit split, JobConf conf, Reporter reporter) {
+            throw new IllegalStateException("no task of this format runs");
+        }
+    }
+
+    private int flagsOfPythonFunction(String pickled) throws InterruptedException {
+        byte[] command = (pickled + ".".repeat(200)).getBytes(StandardCharsets.UTF_8);
+        var function = new SimplePythonFunction(command, Map.of(), List.of(), "python3", "3.11", List.of(), null);
+        return flagsOf(() -> new PythonRDD(lines().rdd(), function, false, false)
+                .asJavaRDD()
+                .map(each -> each)
+                .count());
+    }
+
+    @Test
+    void pythonsPipeIsKnownByItsError() throws Exception {
+        assertEquals(StageFlags.PYTHON, flagsOfPythonFunction("another function"));
+        assertEquals(StageFlags.PYTHON | StageFlags.READS, flagsOfPythonFunction("its PIPE_FUNCTION_EXITED error"));
+    }
+
+    @Test
+    void whatIsKeptOrShuffledIsNotReadAgain() throws Exception {
+        JavaRDD<String> kept = lines().pipe("cat").cache();
+        assertEquals(StageFlags.READS | StageFlags.CACHED, flagsOf(() -> kept.count()));
+        keep(kept, 0);
+        assertEquals(StageFlags.READS | StageFlags.CACHED, flagsOf(() -> kept.map(line -> line)
+                .count()));
+        keep(kept, 1);
+        assertEquals(StageFlags.CACHED, flagsOf(() -> kept.map(line -> line).count()));
+    }
+
+    private static void keep(JavaRDD<?> rdd, int partition) {
+        SparkEnv.get()
+                .blockManager()
+                .putSingle(
+                        new RDDBlockId(rdd.id(), partition),
+                        "kept",
+                        StorageLevel.MEMORY_ONLY(),
+                        true,
+                        ClassTag$.MODULE$.apply(String.class));
+    }
+
+    @Test
+    void aStageAboveTheShuffleOfAReaderIsNone() throws Exception {
+        int first = flagsOf(() -> lines().pipe("cat")
+                .mapToPair(line -> new Tuple2<>(line, 1))
+                .groupByKey(2)
+                .count());
+        assertEquals(StageFlags.READS | StageFlags.MAP, first);
+        finishMaps(new long[] {10, 10});
+        cluster.awaitStage(1, 0);
+        assertEquals(0, cluster.scheduler.stages().flags(1, 0));
+    }
+
+    @Test
+    void aJobForWhichTheProgramWantsNoCopiesIsMarkedInAllItsStages() throws Exception {
+        int first = flagsOf(() -> {
+            cluster.context.setLocalProperty("yarnspec.speculation", "False");
+            lines().mapToPair(line -> new Tuple2<>(line, 1)).groupByKey(2).count();
+        });
+        assertEquals(StageFlags.MAP | StageFlags.NO_COPIES, first);
+        finishMaps(new long[] {10, 10});
+        cluster.awaitStage(1, 0);
+        assertEquals(StageFlags.NO_COPIES, cluster.scheduler.stages().flags(1, 0));
+    }
+
+    @Test
+    void noOtherValueOfThePropertyAsksForThat() throws Exception {
+        assertEquals(0, flagsOf(() -> {
+            cluster.context.setLocalProperty("yarnspec.speculation", "true");
+            lines().count();
+        }));
     }
 
     @Test

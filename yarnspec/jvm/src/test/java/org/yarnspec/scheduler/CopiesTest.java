@@ -182,6 +182,32 @@ class CopiesTest {
     }
 
     @Test
+    void noCopyOfWhatReadsNoFilesOrShallHaveNone() throws Exception {
+        cluster.context.parallelize(List.of(1, 2), 2).pipe("cat").countAsync();
+        cluster.awaitStage(0, 0);
+        cluster.offerUntilStarted();
+        assertTrue(cluster.scheduler.askForCopy(0, 0, 0, ANYWHERE).contains("no file"));
+        cluster.slot("3", "c");
+        cluster.context.setLocalProperty("yarnspec.speculation", "false");
+        cluster.context.parallelize(List.of(1, 2), 1).countAsync();
+        cluster.awaitStage(1, 0);
+        cluster.offerUntilStarted();
+        assertTrue(cluster.scheduler.askForCopy(1, 0, 0, ANYWHERE).contains("asks for no copies"));
+    }
+
+    @Test
+    void readersAndWritersAreCopiedWhereTheUserAllowsIt() throws Exception {
+        cluster.close();
+        cluster = new FakeCluster(Map.of("spark.yarnspec.copyReaders", "true", "spark.yarnspec.copyWriters", "true"))
+                .slot("1", "a")
+                .slot("2", "b");
+        cluster.context.parallelize(List.of(1, 2), 2).pipe("cat").foreachAsync(each -> {});
+        cluster.awaitStage(0, 0);
+        cluster.offerUntilStarted();
+        assertEquals("", cluster.scheduler.askForCopy(0, 0, 0, ANYWHERE));
+    }
+
+    @Test
     void noCopyOfABarrierStage() throws Exception {
         BarrierJob.start(cluster, 2);
         cluster.awaitStage(0, 0);
