@@ -33,7 +33,8 @@ EXECUTOR_SERVICE = "executor"
 class ExecutorSize(msgspec.Struct, frozen=True, kw_only=True):
     """The needs of one executor: of YARN (``container_memory_mb``) and of its JVM (``heap_mb``).
 
-    A task takes ``task_cpus`` of its ``cores``.
+    A task takes ``task_cpus`` of its ``cores``. ``resources``: how many it needs of each further resource type, by
+    YARN's name. ``tasks_max``: so many tasks at once at most, as tasks need such resources; None: cores alone count.
     """
 
     heap_mb: int
@@ -41,6 +42,14 @@ class ExecutorSize(msgspec.Struct, frozen=True, kw_only=True):
     cores: int
     task_cpus: int = 1
     label: str = ""
+    resources: dict[str, int] = {}
+    tasks_max: int | None = None
+
+    @property
+    def slots(self) -> int:
+        """How many tasks it runs at once."""
+        by_cores = max(1, self.cores // self.task_cpus)
+        return by_cores if self.tasks_max is None else max(1, min(by_cores, self.tasks_max))
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):

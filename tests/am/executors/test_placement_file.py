@@ -52,6 +52,7 @@ def test_an_update_replaces_what_was_there(tmp_path: Path) -> None:
             "id": "12",
             "memory_mb": 1408,
             "vcores": 1,
+            "resources": {},
             "label": "",
             "hosts": [],
             "not_hosts": [],

@@ -265,8 +265,13 @@ class Shell:
             self._fold.apply(record)
 
     def _changed_hosts(self, report: events.HostsReported) -> events.HostsReported:
-        """The news about these hosts that the event log does not have yet. Their free memory is no news."""
-        now = {one.host: msgspec.structs.replace(one, free_memory_mb=None) for one in report.hosts}
+        """The news about these hosts that the event log does not have yet. What is free on them is no news."""
+        now = {
+            one.host: msgspec.structs.replace(
+                one, free_memory_mb=None, free_resources=dict.fromkeys(one.free_resources, 0)
+            )
+            for one in report.hosts
+        }
         logged, self._logged_hosts = self._logged_hosts, now
         if logged is None:
             return report

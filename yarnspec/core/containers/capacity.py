@@ -24,17 +24,21 @@ class Slots:
     def __init__(self, settings: Settings, containers: ExecutorTable, table: TaskTable) -> None:
         self._task_cpus = max(1, settings.task_cpus)
         self._usual_cores = settings.executor_vcores
+        self._most = settings.executor_tasks_max or math.inf
         self._containers = containers
         self._table = table
 
     @property
     def of_new_executor(self) -> int:
         """How many slots a new executor brings."""
-        return max(1, self._usual_cores // self._task_cpus)
+        return self._slots(self._usual_cores)
 
     def of(self, row: Executor) -> int:
         """How many tasks an executor takes at once."""
-        return max(1, (row.cores or self._usual_cores) // self._task_cpus)
+        return self._slots(row.cores or self._usual_cores)
+
+    def _slots(self, cores: int) -> int:
+        return max(1, int(min(cores // self._task_cpus, self._most)))
 
     def running(self) -> list[Executor]:
         """The executors that are registered and stay."""

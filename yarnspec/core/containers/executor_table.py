@@ -179,6 +179,7 @@ class ExecutorTable:
             id=executor_id,
             memory_mb=self._settings.executor_memory_mb,
             vcores=self._settings.executor_vcores,
+            resources=self._settings.executor_resources,
             label=self._settings.executor_label,
         )
         avoid = self._extra_not_hosts if extra else ()

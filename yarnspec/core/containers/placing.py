@@ -21,6 +21,7 @@ from yarnspec.core.containers.asks import Ask
 from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.containers.placement_model import HostLoad, Loads, Step, uneven
 from yarnspec.core.messages.commands import Command, PlacementRule, RelaxPlacement, Warn
+from yarnspec.core.messages.events import HostReport
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
 
@@ -29,6 +30,7 @@ SPREAD_TIMER = "placement-spread"
 _NEXT: dict[Step, Step] = {"host": "hosts", "hosts": "anywhere"}
 _RULES: dict[Step, PlacementRule] = {"host": "spread", "hosts": "several", "anywhere": ""}
 _SHOWN_HOSTS = 4
+_MANY = 1 << 30
 
 
 class Placing:
@@ -49,6 +51,7 @@ class Placing:
     ) -> None:
         self._options = settings.placement
         self._size_mb = settings.executor_memory_mb
+        self._resources = settings.executor_resources
         self._label = settings.executor_label
         self._containers = containers
         self._asks = containers.asks
@@ -146,15 +149,16 @@ class Placing:
         if seen[0] != self._seen[0]:
             self._at_report = self._there()
         self._seen = seen
-        suited = {one.host for one in self._hosts.reports.values() if one.suits and self._takes_label(one.labels)}
+        suited = {one.host for one in self._hosts.reports.values() if self._suits(one)}
         self._usable = (self._hosts.running & suited) - set(seen[1])
         if not self.spreads:
             return
         for ask in self._asks.place_again(lambda ask: not ask.required and self._misplaced(ask)):
             ask.step = "host"
 
-    def _takes_label(self, labels: tuple[str, ...]) -> bool:
-        return self._label in labels if self._label else not labels
+    def _suits(self, host: HostReport) -> bool:
+        takes_label = self._label in host.labels if self._label else not host.labels
+        return host.suits and takes_label and self._resources.keys() <= host.free_resources.keys()
 
     def _misplaced(self, ask: Ask) -> bool:
         if not ask.named:
@@ -172,7 +176,8 @@ class Placing:
             if self._silent[host] == report.free_memory_mb:
                 return 0
             del self._silent[host]
-        return report.free_memory_mb // max(1, self._size_mb)
+        by_type = (report.free_resources.get(name, 0) // amount for name, amount in self._resources.items())
+        return min(report.free_memory_mb // max(1, self._size_mb), *by_type, _MANY)
 
     def _there(self) -> Counter[str]:
         return Counter(row.host for row in self._containers.rows if row.state in ("allocated", "running"))

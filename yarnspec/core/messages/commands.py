@@ -37,11 +37,15 @@ outputs. ``limit``: a host below ``placement.max_per_host``. ``avoid``: anywhere
 
 
 class WantedContainer(msgspec.Struct, frozen=True, kw_only=True):
-    """One container that is still to come: its size and where it may, must or must not be placed."""
+    """One container that is still to come: its size and where it may, must or must not be placed.
+
+    ``resources``: how many it needs of further resource types, by YARN's name.
+    """
 
     id: str
     memory_mb: int
     vcores: int
+    resources: dict[str, int] = {}
     label: str = ""
     hosts: tuple[str, ...] = ()
     not_hosts: tuple[str, ...] = ()

@@ -52,6 +52,9 @@ class RecoverySettings(RecoveryOptions, frozen=True, kw_only=True):
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The options that the core's decisions depend on; the shell fills it from the plan and the options file.
 
+    ``executor_resources``: what an executor's container needs of further resource types, by YARN's name.
+    ``executor_tasks_max``: so many tasks an executor runs at once at most, as they need such resources.
+
     ``excluded_hosts`` are blocked before the first container is asked for, so no container can slip onto one while
     the negotiator starts. ``max_executor_failures`` of None means max(3, 2 x target), Spark's own rule. ``task_cpus``
     is ``spark.task.cpus``: an executor has as many slots as that goes into its cores. ``registered_ratio`` and
@@ -63,6 +66,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     executor_memory_mb: int
     executor_vcores: int = 1
     executor_label: str = ""
+    executor_resources: dict[str, int] = {}
+    executor_tasks_max: int | None = None
     task_cpus: int = 1
     registered_ratio: float = 0.8
     registered_wait_ms: int = 30_000

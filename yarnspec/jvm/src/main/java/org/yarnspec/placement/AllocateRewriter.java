@@ -12,6 +12,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import org.apache.hadoop.yarn.api.protocolrecords.AllocateRequest;
 import org.apache.hadoop.yarn.api.protocolrecords.AllocateResponse;
+import org.apache.hadoop.yarn.api.protocolrecords.RegisterApplicationMasterResponse;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
@@ -58,7 +59,8 @@ public final class AllocateRewriter {
     }
 
     /** A registration succeeded: the ResourceManager knows nothing of this attempt's asks, hosts and releases. */
-    public void registered(String trackingUrl, org.apache.hadoop.yarn.api.records.Resource largest) {
+    public void registered(String trackingUrl, RegisterApplicationMasterResponse response) {
+        ResourceTypes.learn(response.getResourceTypes());
         asks.forget();
         told = new TreeMap<>();
         blacklist.forget();
@@ -66,7 +68,7 @@ public final class AllocateRewriter {
         registeredUrl = trackingUrl;
         toldUrl = trackingUrl;
         plan = null;
-        bindings.limits(largest);
+        bindings.limits(response.getMaximumResourceCapability());
     }
 
     /** The call to make in the place of this one. */

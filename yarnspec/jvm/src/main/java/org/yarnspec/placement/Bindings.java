@@ -24,6 +24,7 @@ final class Bindings {
     private final Map<Wanted, String> unacceptable = new HashMap<>();
     private long maxMemoryMb = Long.MAX_VALUE;
     private long maxVcores = Long.MAX_VALUE;
+    private Resource largest;
 
     Bindings(RmEvents events) {
         this.events = events;
@@ -34,6 +35,7 @@ final class Bindings {
         if (largest != null && largest.getMemorySize() > 0) {
             maxMemoryMb = largest.getMemorySize();
             maxVcores = largest.getVirtualCores();
+            this.largest = largest;
         }
     }
 
@@ -100,7 +102,7 @@ final class Bindings {
         if (wanted.vcores() > maxVcores) {
             return wanted.vcores() + " vcores is more than the largest container of " + maxVcores + " vcores";
         }
-        return null;
+        return ResourceTypes.reasonAgainst(wanted.resources(), largest);
     }
 
     private Integer closest(Wanted wanted, Asks asks) {

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -50,6 +51,7 @@ public record DesiredPlacement(
     /**
      * One container with wishes of its own.
      *
+     * @param resources how many it needs of further resource types, by YARN's name
      * @param hosts where it should run; with {@code strict} it runs nowhere else
      * @param notHosts where it must not run, besides the blocked hosts
      */
@@ -57,6 +59,7 @@ public record DesiredPlacement(
             String id,
             long memoryMb,
             int vcores,
+            Map<String, Long> resources,
             String label,
             List<String> hosts,
             Set<String> notHosts,
@@ -122,6 +125,7 @@ public record DesiredPlacement(
                     each.text("id"),
                     each.number("memory_mb"),
                     Math.toIntExact(each.number("vcores")),
+                    each.numbers("resources"),
                     each.textOr("label", ""),
                     List.copyOf(each.texts("hosts")),
                     Set.copyOf(each.texts("not_hosts")),
@@ -177,6 +181,18 @@ public record DesiredPlacement(
                 throw wrong(name, "a whole number");
             }
             return value.longValue();
+        }
+
+        Map<String, Long> numbers(String name) throws IOException {
+            Map<String, Long> numbers = new LinkedHashMap<>();
+            FieldReader values = object(name);
+            if (values != null) {
+                for (Iterator<String> each = values.node.fieldNames(); each.hasNext(); ) {
+                    String key = each.next();
+                    numbers.put(key, values.number(key));
+                }
+            }
+            return numbers;
         }
 
         boolean flag(String name) throws IOException {

@@ -51,7 +51,7 @@ final class AmCallInterceptor {
         RegisterApplicationMasterResponse response = resourceManager.registerApplicationMaster(request);
         guarded("registration", () -> {
             synchronized (this) {
-                rewriter.registered(request.getTrackingUrl(), response.getMaximumResourceCapability());
+                rewriter.registered(request.getTrackingUrl(), response);
                 answers.registered(response);
             }
         });

@@ -28,6 +28,7 @@ import org.apache.hadoop.yarn.api.protocolrecords.RegisterApplicationMasterReque
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.FinalApplicationStatus;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.api.records.ResourceTypeInfo;
 import org.apache.hadoop.yarn.api.records.SchedulingRequest;
 import org.apache.hadoop.yarn.exceptions.InvalidResourceRequestException;
 import org.junit.jupiter.api.BeforeEach;
@@ -130,6 +131,35 @@ class AmCallInterceptorTest {
         assertEquals(2, events("acknowledged").size());
         assertTrue(events("registered").get(1).get("reregistration").asBoolean());
         assertEquals(4096, events("registered").get(0).get("max_memory_mb").asInt());
+    }
+
+    @Test
+    void resourceTypesAreAskedForByNameAndUnknownOnesAreNot() throws Exception {
+        String wanted = "\"wanted\":[{\"id\":\"1\",\"memory_mb\":512,\"vcores\":1,\"resources\":{\"%s\":2}}]";
+        place(1, wanted.formatted("acme.io/gun"));
+        allocate(FakeResourceManager.asks(1, 1));
+        assertEquals(
+                "the cluster has no resource type acme.io/gun",
+                events("rejected").get(0).get("why").asText());
+
+        rm.types = List.of(
+                ResourceTypeInfo.newInstance("memory-mb", "Mi"),
+                ResourceTypeInfo.newInstance("vcores"),
+                ResourceTypeInfo.newInstance("acme.io/nib"));
+        registerAgain();
+        place(2, wanted.formatted("acme.io/nib"));
+        allocate(FakeResourceManager.asks(1, 1));
+        assertEquals(2, rm.last().getAskList().get(0).getCapability().getResourceValue("acme.io/nib"));
+        place(3, wanted.formatted("acme.io/nib") + ",\"mode\":\"constraints\"");
+        allocate(FakeResourceManager.asks(1));
+        assertEquals(
+                2,
+                rm.last()
+                        .getSchedulingRequests()
+                        .get(0)
+                        .getResourceSizing()
+                        .getResources()
+                        .getResourceValue("acme.io/nib"));
     }
 
     @Test
