@@ -185,8 +185,8 @@ def _run(  # noqa: PLR0915 - one thing after the other
         containers=containers,
         placement=placement,
         driver=driver,
-        executor_environment=lambda executor_id: container_environment(
-            executor_id, driver.address, driver.gate, driver.epoch
+        executor_environment=lambda executor_id, profile: container_environment(
+            executor_id, driver.address, driver.gate, driver.epoch, profile
         ),
         show_spark=page.show_spark,
     )

@@ -53,6 +53,7 @@ def test_an_update_replaces_what_was_there(tmp_path: Path) -> None:
             "memory_mb": 1408,
             "vcores": 1,
             "resources": {},
+            "profile": 0,
             "label": "",
             "hosts": [],
             "not_hosts": [],

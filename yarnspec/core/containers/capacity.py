@@ -23,7 +23,6 @@ class Slots:
 
     def __init__(self, settings: Settings, containers: ExecutorTable, table: TaskTable) -> None:
         self._task_cpus = max(1, settings.task_cpus)
-        self._usual_cores = settings.executor_vcores
         self._most = settings.executor_tasks_max or math.inf
         self._containers = containers
         self._table = table
@@ -31,14 +30,14 @@ class Slots:
     @property
     def of_new_executor(self) -> int:
         """How many slots a new executor brings."""
-        return self._slots(self._usual_cores)
+        return self._containers.profiles.usual.slots
 
     def of(self, row: Executor) -> int:
         """How many tasks an executor takes at once."""
-        return self._slots(row.cores or self._usual_cores)
-
-    def _slots(self, cores: int) -> int:
-        return max(1, int(min(cores // self._task_cpus, self._most)))
+        size = self._containers.profiles.of(row.profile)
+        if row.profile or not row.cores:
+            return size.slots
+        return max(1, int(min(row.cores // self._task_cpus, self._most)))
 
     def running(self) -> list[Executor]:
         """The executors that are registered and stay."""

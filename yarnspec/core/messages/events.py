@@ -189,10 +189,30 @@ class DriverStopping(Event, frozen=True):
     """Spark's context is stopping in order: executors that end from now on are not replaced."""
 
 
+class ExecutorProfile(msgspec.Struct, frozen=True, kw_only=True):
+    """Executors of one size, as a resource profile asks for them, and how many of them Spark wants.
+
+    ``id`` is Spark's number of the profile, 0 for the usual executors. ``memory_mb`` is the container's, ``heap_mb``
+    the JVM's. ``slots``: how many tasks such an executor runs at once. ``resources``: by YARN's name.
+    """
+
+    id: int
+    count: int
+    memory_mb: int
+    heap_mb: int = 0
+    cores: int = 1
+    slots: int = 1
+    resources: dict[str, int] = {}
+
+
 class TargetExecutorsChanged(Event, frozen=True):
-    """Spark wants this many executors in all (fixed number, or dynamic allocation's current wish)."""
+    """Spark wants this many executors in all (fixed number, or dynamic allocation's current wish).
+
+    ``profiles``: beside them it wants executors of other sizes, each for the stages of one resource profile.
+    """
 
     count: int
+    profiles: tuple[ExecutorProfile, ...] = ()
 
 
 class ExecutorsUnwanted(Event, frozen=True):
