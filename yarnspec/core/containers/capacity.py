@@ -9,11 +9,15 @@ from typing import NamedTuple
 
 from yarnspec.core.containers.executor_rows import Executor
 from yarnspec.core.containers.executor_table import ExecutorTable
+from yarnspec.core.containers.profiles import USUAL
 from yarnspec.core.messages.settings import Settings
+from yarnspec.core.tasks.stagetasks import StageTasks
 from yarnspec.core.tasks.task_table import TaskTable
 
 WORTH_IT = 0.05
 """A slow host is kept when the work ends sooner with it by at least this share: below, its tasks only cost slots."""
+_LOOKED_AT = 100
+"""So many attempts of a stage are looked at for an executor that is still there."""
 _TAIL = 2.0
 """A straggler at the end costs this many ordinary tasks' time at most: it is found, and a copy runs instead."""
 
@@ -48,10 +52,24 @@ class Slots:
         taken = self._table.running_by_executor()
         return {row.executor_id: max(0, self.of(row) - taken.get(row.executor_id, 0)) for row in self.running()}
 
-    def free_beside(self, hosts: Iterable[str]) -> int:
-        """How many slots are free on other hosts than these."""
+    def free_beside(self, hosts: Iterable[str]) -> Counter[int]:
+        """How many slots are free on other hosts than these, by the executors' profile."""
         beside, free = set(hosts), self.free()
-        return sum(free[row.executor_id] for row in self.running() if row.host not in beside)
+        by_profile: Counter[int] = Counter()
+        for row in self.running():
+            if row.host not in beside:
+                by_profile[row.profile] += free[row.executor_id]
+        return by_profile
+
+    def profile_of(self, stage: StageTasks) -> int:
+        """The profile of the executors that a stage's tasks run on: Spark starts none of them elsewhere."""
+        if not self._containers.profiles.others:
+            return USUAL
+        for number in stage.rows["executor"][::-1][:_LOOKED_AT]:
+            row = self._containers.row(stage.places.executor_names[int(number)])
+            if row is not None:
+                return row.profile
+        return USUAL
 
     def by_host(self) -> Counter[str]:
         """All slots by host."""
