@@ -108,3 +108,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     max_attempts: int = 2
     attempts_are_forgotten: bool = False
     streams: bool = False
+
+    @property
+    def sizes_differ(self) -> bool:
+        """Whether stages may ask for executors of other sizes: Spark allows that with dynamic allocation only."""
+        return self.dynamic_bounds is not None

@@ -126,7 +126,9 @@ def plan_sizes(properties: Mapping[str, str], options: Options, executor_label: 
             key: properties[key]
             for key in ("spark.executor.pyspark.memory", "spark.memory.offHeap.enabled", "spark.memory.offHeap.size")
             if key in properties
-        },
+        }
+        # Else executors of a resource profile get an overhead by their own memory (ProfileSizes in the driver's JVM).
+        | ({"spark.yarnspec.memoryOverheadGiven": "true"} if "spark.executor.memoryOverhead" in properties else {}),
     )
 
 

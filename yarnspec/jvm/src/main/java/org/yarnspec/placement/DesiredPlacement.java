@@ -26,6 +26,7 @@ import org.apache.hadoop.yarn.util.constraint.PlacementConstraintParser;
  * @param tags allocation tags of every container (constraint mode)
  * @param blockedHosts hosts that get no container at all
  * @param wanted containers with wishes of their own, in the order in which they are to be served
+ * @param onlyWanted whether nothing else is asked for: Skein's own requests do not say the size then
  * @param trackingUrl where YARN's "application master" link leads, or null for what Skein registered
  * @param finish how the application ends, or null while it goes on
  * @param racks rack by host, for the hosts that the negotiator knows
@@ -38,6 +39,7 @@ public record DesiredPlacement(
         Set<String> tags,
         Set<String> blockedHosts,
         List<Wanted> wanted,
+        boolean onlyWanted,
         String trackingUrl,
         Finish finish,
         Map<String, String> racks) {
@@ -52,6 +54,7 @@ public record DesiredPlacement(
      * One container with wishes of its own.
      *
      * @param resources how many it needs of further resource types, by YARN's name
+     * @param profile the number of the resource profile whose executor Skein will run in it
      * @param hosts where it should run; with {@code strict} it runs nowhere else
      * @param notHosts where it must not run, besides the blocked hosts
      */
@@ -60,6 +63,7 @@ public record DesiredPlacement(
             long memoryMb,
             int vcores,
             Map<String, Long> resources,
+            int profile,
             String label,
             List<String> hosts,
             Set<String> notHosts,
@@ -104,7 +108,7 @@ public record DesiredPlacement(
 
     /** Before the first file: nothing is blocked and nothing is wanted. */
     static final DesiredPlacement NONE = new DesiredPlacement(
-            0, Mode.BLACKLIST, DEFAULT_HOST_ATTRIBUTE, null, Set.of(), Set.of(), List.of(), null, null, Map.of());
+            0, Mode.BLACKLIST, DEFAULT_HOST_ATTRIBUTE, null, Set.of(), Set.of(), List.of(), false, null, null, Map.of());
 
     private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -126,6 +130,7 @@ public record DesiredPlacement(
                     each.number("memory_mb"),
                     Math.toIntExact(each.number("vcores")),
                     each.numbers("resources"),
+                    Math.toIntExact(each.numberOr("profile", 0)),
                     each.textOr("label", ""),
                     List.copyOf(each.texts("hosts")),
                     Set.copyOf(each.texts("not_hosts")),
@@ -140,6 +145,7 @@ public record DesiredPlacement(
                 Set.copyOf(fields.texts("tags")),
                 new LinkedHashSet<>(fields.texts("blocked_hosts")),
                 List.copyOf(wanted),
+                fields.flag("only_wanted"),
                 fields.textOr("tracking_url", null),
                 finish == null ? null : finish(finish),
                 racks);
@@ -173,6 +179,10 @@ public record DesiredPlacement(
 
         private IOException wrong(String name, String expected) {
             return new IOException(path + name + ": expected " + expected);
+        }
+
+        long numberOr(String name, long fallback) throws IOException {
+            return present(name) == null ? fallback : number(name);
         }
 
         long number(String name) throws IOException {

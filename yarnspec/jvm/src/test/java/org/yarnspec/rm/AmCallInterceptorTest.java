@@ -43,11 +43,12 @@ class AmCallInterceptorTest {
     Path directory;
 
     private final FakeResourceManager rm = new FakeResourceManager();
+    private final Map<Integer, Integer> profiles = new TreeMap<>();
     private AmCallInterceptor master;
 
     @BeforeEach
     void register() throws Exception {
-        master = new AmCallInterceptor(directory, () -> {});
+        master = new AmCallInterceptor(directory, () -> {}, priority -> profiles.getOrDefault(priority, 0));
         registerAgain();
     }
 
@@ -160,6 +161,40 @@ class AmCallInterceptorTest {
                         .getResourceSizing()
                         .getResources()
                         .getResourceValue("acme.io/nib"));
+    }
+
+    @Test
+    void aRequestForAnExecutorOfAProfileIsForAContainerOfItsSizeOnly() throws Exception {
+        profiles.put(2, 7);
+        String usual = "{\"id\":\"1\",\"memory_mb\":600,\"vcores\":1}";
+        String large = "{\"id\":\"2\",\"memory_mb\":2048,\"vcores\":3,\"profile\":7}";
+        place(1, "\"only_wanted\":true,\"wanted\":[" + large + "]");
+        allocate(FakeResourceManager.asks(1, 1));
+        assertEquals(List.of(), rm.last().getAskList(), "nothing says how large this one is");
+        assertEquals(List.of(), events("rejected"), "its request may come any moment");
+        place(2, "\"only_wanted\":true,\"wanted\":[" + usual + "," + large + "]");
+        allocate(FakeResourceManager.asks(1, 2));
+        assertEquals(Map.of(1, 600L, 2, 2048L), sizes());
+
+        rm.answers.add(rm.container("a", 2, 0, 600));
+        assertTrue(allocate(FakeResourceManager.asks(1)).getAllocatedContainers().isEmpty());
+        Container good = rm.container("a", 2, 0, 2048);
+        rm.answers.add(good);
+        assertEquals(List.of(good), allocate(FakeResourceManager.asks(1)).getAllocatedContainers());
+        assertEquals("2", events("allocated").get(0).get("wanted_id").asText());
+
+        place(3, "\"only_wanted\":true");
+        allocate(FakeResourceManager.asks(1));
+        assertEquals(0, rm.last().getAskList().get(0).getNumContainers(), "taken back, as nobody wants it any more");
+    }
+
+    private Map<Integer, Long> sizes() {
+        Map<Integer, Long> sizes = new TreeMap<>();
+        rm.last()
+                .getAskList()
+                .forEach(line -> sizes.put(
+                        line.getPriority().getPriority(), line.getCapability().getMemorySize()));
+        return sizes;
     }
 
     @Test
@@ -468,7 +503,7 @@ class AmCallInterceptorTest {
     void aSkeinThatCannotBeCuredEndsTheApplication() throws Exception {
         master = new AmCallInterceptor(directory, () -> {
             throw new NoSuchFieldException("this$0");
-        });
+        }, priority -> 0);
         allocate(FakeResourceManager.asks(1, 1));
         assertTrue(rm.calls.isEmpty());
         assertEquals(FinalApplicationStatus.FAILED, rm.ends.get(0).getFinalApplicationStatus());
