@@ -40,6 +40,11 @@ executor_ids = st.sampled_from([str(n) for n in range(8)] + ["100001", "x", ""])
 container_ids = st.sampled_from(["", *(f"c{n}" for n in range(4))])
 exit_codes = st.sampled_from([0, 1, 137, 143, -100, -101, -102, -104, -105, -1000])
 states = st.sampled_from(["RUNNING", "RUNNING", "RUNNING", "LOST", "SHUTDOWN", "UNHEALTHY", "?"])
+profiles = st.lists(
+    st.builds(ev.ExecutorProfile, id=st.integers(1, 3), count=st.integers(0, 3), memory_mb=st.just(2048)),
+    max_size=2,
+    unique_by=lambda one: one.id,
+).map(tuple)
 timer_names = st.sampled_from(
     [
         "resource-wait",
@@ -150,7 +155,7 @@ middle_events: st.SearchStrategy[ev.Event] = st.one_of(
     st.builds(ev.DriverReady, driver_url=text),
     st.builds(ev.DriverStopping),
     st.builds(ev.DriverLost, exit_code=small, reason=text),
-    st.builds(ev.TargetExecutorsChanged, count=small),
+    st.builds(ev.TargetExecutorsChanged, count=small, profiles=profiles),
     st.builds(ev.ScaleRequested, least=st.integers(0, 4), most=st.integers(0, 5), by=text, force=st.booleans()),
     st.builds(ev.ExecutorsUnwanted, executor_ids=some_ids),
     st.builds(

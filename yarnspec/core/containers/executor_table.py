@@ -330,7 +330,7 @@ class ExecutorTable:
         self._rows.become(row, "allocated")
         row.container_id = event.container_id
         row.host = event.host
-        self.asks.drop(event.wanted_id or event.executor_id)
+        self.asks.drop(event.wanted_id or event.executor_id, row.profile)
         return "taken"
 
     def started(self, event: ContainerStarted, now_ms: int) -> Literal["taken", "unwanted", "ignored"]:
@@ -342,7 +342,7 @@ class ExecutorTable:
             self.unknown += not self._same(row, event.container_id)
             return "ignored"
         if row.state == "wanted":
-            self.asks.drop(event.executor_id)
+            self.asks.drop(event.executor_id, row.profile)
         row.container_id = event.container_id or row.container_id
         row.host = event.host
         self._rows.become(row, "running")
@@ -360,7 +360,7 @@ class ExecutorTable:
         if row.state != "releasing":
             self._forget_extra(row)
         if row.state == "wanted":
-            self.asks.drop(event.executor_id)
+            self.asks.drop(event.executor_id, row.profile)
             self.asks.changed = True
         return row
 
@@ -380,9 +380,10 @@ class ExecutorTable:
         return "unwanted"
 
     def _withdraw(self, executor_id: str) -> str:
+        profile = self._rows[executor_id].profile
         del self._rows[executor_id]
         self._withdrawn.add(executor_id)
-        self.asks.drop(executor_id)
+        self.asks.drop(executor_id, profile)
         self.asks.changed = True
         return executor_id
 

@@ -91,10 +91,9 @@ final class SubmissionRewriter {
                 wishes.hasNonNull("am_node_label") ? wishes.get("am_node_label").asText() : null;
         Set<String> excluded = new LinkedHashSet<>(texts("am_excluded_hosts"));
         Map<String, Long> resources = new LinkedHashMap<>();
-        wishes.path("am_resources")
-                .fields()
-                .forEachRemaining(
-                        each -> resources.put(each.getKey(), each.getValue().asLong()));
+        JsonNode amounts = wishes.path("am_resources");
+        amounts.fieldNames()
+                .forEachRemaining(name -> resources.put(name, amounts.get(name).asLong()));
         if (excluded.isEmpty() && label == null && resources.isEmpty()) {
             return;
         }

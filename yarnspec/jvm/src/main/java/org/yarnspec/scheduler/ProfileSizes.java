@@ -1,6 +1,7 @@
 package org.yarnspec.scheduler;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Map;
 import org.apache.spark.SparkConf;
 import org.apache.spark.resource.ResourceProfile;
 import org.apache.spark.resource.ResourceProfile$;
@@ -28,9 +29,9 @@ final class ProfileSizes {
         usualCores = conf.getInt("spark.executor.cores", 1);
         leastOverheadMb = conf.getSizeAsMb("spark.executor.minMemoryOverhead", LEAST_OVERHEAD_MB + "m");
         overheadFactor = conf.getDouble("spark.executor.memoryOverheadFactor", OVERHEAD_FACTOR);
-        scala.collection.immutable.Map<String, String> names = Scala.emptyMap();
-        names = names.updated("gpu", conf.get("spark.yarn.resourceGpuDeviceName", "yarn.io/gpu"));
-        yarnNames = names.updated("fpga", conf.get("spark.yarn.resourceFpgaDeviceName", "yarn.io/fpga"));
+        yarnNames = Scala.copyOf(Map.of(
+                "gpu", conf.get("spark.yarn.resourceGpuDeviceName", "yarn.io/gpu"),
+                "fpga", conf.get("spark.yarn.resourceFpgaDeviceName", "yarn.io/fpga")));
     }
 
     /** Tells size and number of a profile's executors: {@code ExecutorProfile} of core/messages/events.py. */
