@@ -251,15 +251,18 @@ def check_shape(commands: list[Command]) -> None:
     kinds = [type(command) for command in commands]
     assert all(command.reason.strip() for command in commands)
     assert kinds.count(UpdatePlacement) <= 1
-    assert kinds.count(RequestContainers) <= 1
+    requests = of(RequestContainers, commands)
+    assert len({one.profile and one.profile.id for one in requests}) == len(requests)
     ends = [n for n, kind in enumerate(kinds) if issubclass(kind, ENDS)]
     assert ends in ([], [len(kinds) - 1])
     if RequestContainers in kinds:
         assert kinds.index(UpdatePlacement) < kinds.index(RequestContainers)
-        (request,) = of(RequestContainers, commands)
         (placement,) = of(UpdatePlacement, commands)
-        assert len(placement.wanted) >= len(request.executor_ids) > 0
-        assert set(request.executor_ids) <= {one.id for one in placement.wanted}
+        wanted = {one.id: one.profile for one in placement.wanted}
+        for request in requests:
+            assert request.executor_ids
+            profile = request.profile.id if request.profile else 0
+            assert all(wanted.get(executor_id) == profile for executor_id in request.executor_ids)
     for placement in of(UpdatePlacement, commands):
         blocked = set(placement.blocked_hosts)
         assert not any(blocked & set(one.hosts) for one in placement.wanted)
