@@ -214,6 +214,11 @@ class TargetExecutorsChanged(Event, frozen=True):
     count: int
     profiles: tuple[ExecutorProfile, ...] = ()
 
+    @property
+    def of_profiles(self) -> int:
+        """How many executors of other sizes it wants."""
+        return sum(one.count for one in self.profiles)
+
 
 class ExecutorsUnwanted(Event, frozen=True):
     """Spark wants these executors ended (dynamic allocation's scale-down)."""

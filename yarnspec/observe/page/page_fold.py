@@ -191,7 +191,7 @@ class PageFold:
             case events.ContainerAllocated() | events.ContainerStarted() | events.ContainerLost():
                 self._container(event, time_ms)
             case events.TargetExecutorsChanged(count=count):
-                self._step(self.wanted, (time_ms, max(0, count)))
+                self._step(self.wanted, (time_ms, max(0, count) + event.of_profiles))
             case events.PendingExplained(reason=reason):
                 self._step(self.pending, (time_ms, reason))
             case events.DriverReady():
