@@ -197,3 +197,14 @@ def test_any_wishes_leave_as_many_executors_as_spark_wants(
             assert len(live) == least or not any(one.state == "wanted" for one in live)
             # Each request that stands has one ask of its own size.
             assert asked[number] == sum(one.state == "wanted" for one in live)
+
+
+def test_a_profile_that_fits_on_no_host_is_a_warning_once() -> None:
+    world = started()
+    world.tell(ev.HostsReported(hosts=(ev.HostReport(host=HOSTS[1], memory_mb=3000, vcores=8),)))
+    world.tell(target(1, LARGE))
+    world.tell(target(1, large(1)))
+    assert [one for one in world.warnings if "resource profile" in one] == [
+        "an executor of resource profile 3 needs 4096 MiB, 4 cores, 1 of yarn.io/gpu, and no running host has all of "
+        "that: the stage waits"
+    ]

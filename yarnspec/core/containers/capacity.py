@@ -71,11 +71,12 @@ class Slots:
                 return row.profile
         return USUAL
 
-    def by_host(self) -> Counter[str]:
-        """All slots by host."""
+    def by_host(self, profile: int) -> Counter[str]:
+        """All slots of a profile's executors by host."""
         slots: Counter[str] = Counter()
         for row in self.running():
-            slots[row.host] += self.of(row)
+            if row.profile == profile:
+                slots[row.host] += self.of(row)
         return slots
 
 

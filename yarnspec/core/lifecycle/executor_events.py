@@ -58,6 +58,7 @@ class Executors:
         self._told_young = died_young
         self._removals = Removals(containers, timers, settings.removed_wait_ms)
         self._deaths = YoungDeaths(settings)
+        self._warned_of: set[int] = set()
 
     @property
     def routes(self) -> dict[type[ev.Event], Route]:
@@ -109,7 +110,20 @@ class Executors:
     def _target_changed(self, event: ev.TargetExecutorsChanged, _now_ms: int) -> list[Command]:
         self._containers.aim(self._goal(max(0, event.count)))
         self._containers.profiles.aim(event.profiles)
-        return []
+        return [warned for one in event.profiles if one.count for warned in self._warn_if_too_large(one)]
+
+    def _warn_if_too_large(self, profile: ev.ExecutorProfile) -> list[Command]:
+        """A profile whose executors fit on no running host: Spark waits for them without an end."""
+        hosts = [one for one in self._hosts.reports.values() if one.state == "RUNNING" and one.memory_mb]
+        if profile.id in self._warned_of or not hosts or any(_could_hold(host, profile) for host in hosts):
+            return []
+        self._warned_of.add(profile.id)
+        types = "".join(f", {count} of {name}" for name, count in sorted(profile.resources.items()))
+        said = (
+            f"an executor of resource profile {profile.id} needs {profile.memory_mb} MiB, {profile.cores} cores{types}"
+            ", and no running host has all of that: the stage waits"
+        )
+        return [Warn(reason=said, about=f"resource profile {profile.id}")]
 
     def _unwanted(self, event: ev.ExecutorsUnwanted, _now_ms: int) -> list[Command]:
         said = f"Spark wants executors {', '.join(event.executor_ids)} ended ({self._containers.summary()})"
@@ -214,3 +228,9 @@ class Executors:
         delay_ms = self._deaths.backoff_ms()
         said = f"{why}: replacements wait {delay_ms / 1000:g} s"
         return [self._timers.set(BACKOFF_TIMER, now_ms + delay_ms, said)]
+
+
+def _could_hold(host: ev.HostReport, profile: ev.ExecutorProfile) -> bool:
+    """Whether a host that runs nothing else could have such an executor."""
+    large_enough = host.memory_mb >= profile.memory_mb and host.vcores >= profile.cores
+    return large_enough and profile.resources.keys() <= host.free_resources.keys()
