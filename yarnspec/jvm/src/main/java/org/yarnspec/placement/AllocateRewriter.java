@@ -262,9 +262,7 @@ public final class AllocateRewriter {
         // Skein gives a container that is too small back without asking again, so it must not see one.
         boolean welcome = !placement.blockedHosts().contains(host)
                 && (ask == null || memoryMb >= ask.capability().getMemorySize())
-                && (wanted == null
-                        ? ask == null || !saysNoSize(ask, placement)
-                        : wanted.accepts(host, memoryMb));
+                && (wanted == null ? ask == null || !saysNoSize(ask, placement) : wanted.accepts(host, memoryMb));
         spend(priority, container.getAllocationRequestId());
         if (!welcome) {
             dropped.add(container.getId());

@@ -108,7 +108,17 @@ public record DesiredPlacement(
 
     /** Before the first file: nothing is blocked and nothing is wanted. */
     static final DesiredPlacement NONE = new DesiredPlacement(
-            0, Mode.BLACKLIST, DEFAULT_HOST_ATTRIBUTE, null, Set.of(), Set.of(), List.of(), false, null, null, Map.of());
+            0,
+            Mode.BLACKLIST,
+            DEFAULT_HOST_ATTRIBUTE,
+            null,
+            Set.of(),
+            Set.of(),
+            List.of(),
+            false,
+            null,
+            null,
+            Map.of());
 
     private static final ObjectMapper JSON = new ObjectMapper();
 

@@ -19,7 +19,8 @@ public final class ResourceTypes {
      */
     static void learn(List<ResourceTypeInfo> types) {
         if (types != null
-                && types.stream().anyMatch(type -> !ResourceUtils.getResourceTypes().containsKey(type.getName()))) {
+                && types.stream()
+                        .anyMatch(type -> !ResourceUtils.getResourceTypes().containsKey(type.getName()))) {
             ResourceUtils.reinitializeResources(types);
         }
     }

@@ -30,7 +30,8 @@ final class SkeinRequests implements IntUnaryOperator {
     }
 
     void find(Object applicationMaster) throws ReflectiveOperationException {
-        services = (Map<?, ?>) accessible(applicationMaster.getClass(), "priorities").get(applicationMaster);
+        services = (Map<?, ?>)
+                accessible(applicationMaster.getClass(), "priorities").get(applicationMaster);
         ClassLoader loader = applicationMaster.getClass().getClassLoader();
         requested = accessible(
                 Class.forName(applicationMaster.getClass().getName() + "$ServiceTracker", false, loader), "requested");

@@ -37,13 +37,7 @@ final class ProfileSizes {
     /** Tells size and number of a profile's executors: {@code ExecutorProfile} of core/messages/events.py. */
     void tell(ResourceProfile profile, int count, ObjectNode told) {
         ResourceProfile.ExecutorResourcesOrDefaults size = ResourceProfile$.MODULE$.getResourcesForClusterManager(
-                profile.id(),
-                profile.executorResources(),
-                leastOverheadMb,
-                overheadFactor,
-                conf,
-                true,
-                yarnNames);
+                profile.id(), profile.executorResources(), leastOverheadMb, overheadFactor, conf, true, yarnNames);
         told.put("id", profile.id())
                 .put("count", count)
                 .put("memory_mb", size.totalMemMiB())

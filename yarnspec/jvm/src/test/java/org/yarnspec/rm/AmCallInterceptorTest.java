@@ -177,7 +177,8 @@ class AmCallInterceptorTest {
         assertEquals(Map.of(1, 600L, 2, 2048L), sizes());
 
         rm.answers.add(rm.container("a", 2, 0, 600));
-        assertTrue(allocate(FakeResourceManager.asks(1)).getAllocatedContainers().isEmpty());
+        assertTrue(
+                allocate(FakeResourceManager.asks(1)).getAllocatedContainers().isEmpty());
         Container good = rm.container("a", 2, 0, 2048);
         rm.answers.add(good);
         assertEquals(List.of(good), allocate(FakeResourceManager.asks(1)).getAllocatedContainers());
@@ -501,9 +502,12 @@ class AmCallInterceptorTest {
 
     @Test
     void aSkeinThatCannotBeCuredEndsTheApplication() throws Exception {
-        master = new AmCallInterceptor(directory, () -> {
-            throw new NoSuchFieldException("this$0");
-        }, priority -> 0);
+        master = new AmCallInterceptor(
+                directory,
+                () -> {
+                    throw new NoSuchFieldException("this$0");
+                },
+                priority -> 0);
         allocate(FakeResourceManager.asks(1, 1));
         assertTrue(rm.calls.isEmpty());
         assertEquals(FinalApplicationStatus.FAILED, rm.ends.get(0).getFinalApplicationStatus());
