@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,15 +22,19 @@ PENS, GPUS = "acme.io/pen", "yarn.io/gpu"
 THERE = 4
 """So many of each type a host has."""
 PATIENCE_S = 90
+DURABLE_S = 3
+"""What was recorded so long ago is on HDFS."""
 HEAP_MB, OVERHEAD_MB = 700, 384
 DYNAMIC = {
     "spark.dynamicAllocation.enabled": "true",
     "spark.dynamicAllocation.shuffleTracking.enabled": "true",
-    "spark.dynamicAllocation.shuffleTracking.timeout": "4s",
     "spark.dynamicAllocation.minExecutors": "1",
     "spark.dynamicAllocation.executorIdleTimeout": "4s",
     "spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
 }
+
+LETS_GO = {"spark.dynamicAllocation.shuffleTracking.timeout": "4s"}
+"""Without it Spark keeps executors that hold map outputs."""
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +59,12 @@ def _hosts_back() -> None:
 
 def conf(**values: str) -> list[str]:
     return [word for key, value in values.items() for word in ("--conf", f"{key}={value}")]
+
+
+def dynamic(**more: str) -> list[str]:
+    """Options for dynamic allocation: without --num-executors, which would be the least number to begin with."""
+    small = [word for word in SMALL if word not in ("--num-executors", "2")]
+    return [*small, *conf(**DYNAMIC, **more)]
 
 
 def discovery(directory: Path, name: str, spark: str, *addresses: str) -> str:
@@ -80,26 +92,21 @@ def sizes(cluster: Cluster, application: str) -> dict[str, tuple[int, int]]:
     return {one["containerId"]: (int(one["allocatedMB"]), int(one["allocatedVCores"])) for one in listed}
 
 
-def step(submission: Submission, name: str) -> dict[str, Any]:
-    """What the program has printed of this step."""
+def step(submission: Submission, name: str, epoch: int = 1) -> dict[str, Any]:
+    """What the program has printed of this step, in this epoch: each prints it once."""
 
     def found() -> dict[str, Any] | None:
         submission.check_running()
-        return next((line for line in submission_lines(submission) if line["step"] == name), None)
+        # The last line may not be whole yet.
+        lines = [line for line in submission.stdout.splitlines() if line.startswith('{"step"') and line.endswith("}")]
+        steps = [one for one in map(json.loads, lines) if one["step"] == name]
+        return steps[epoch - 1] if len(steps) >= epoch else None
 
     return wait_for(f"the step {name}", found, PATIENCE_S)
 
 
-def submission_lines(submission: Submission) -> list[dict[str, Any]]:
-    import json
-
-    lines = submission.stdout.splitlines()
-    return [json.loads(line) for line in lines if line.startswith('{"step"') and line.endswith("}")]
-
-
 def test_resource_types_are_asked_for_by_name(submit: Submit, cluster: Cluster, tmp_path: Path) -> None:
     """A GPU for the driver, one for each executor and pens beside them; Spark gives the executors' to tasks."""
-    (tmp_path / "usual").touch()
     options = [
         *("--num-executors", "2"),
         *conf(
@@ -113,7 +120,6 @@ def test_resource_types_are_asked_for_by_name(submit: Submit, cluster: Cluster, 
             }
         ),
     ]
-    (tmp_path / "usual").unlink()
     for mode in ("blacklist", "constraints"):
         submission = submit("profiles.py", str(tmp_path), options=[*options, "--set", f"placement.mode={mode}"])
         wait_for(
@@ -138,6 +144,7 @@ def test_resource_types_are_asked_for_by_name(submit: Submit, cluster: Cluster, 
         assert why in submit("profiles.py", str(tmp_path), options=conf(**wrong)).wait().expect(2).stderr
 
 
+@pytest.mark.one_a_day("sizes of a profile")
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("heap_mb", [HEAP_MB, 500])
 def test_a_stage_runs_on_executors_of_its_profile(
@@ -145,11 +152,7 @@ def test_a_stage_runs_on_executors_of_its_profile(
 ) -> None:
     """Larger ones, and smaller ones than the usual 512 MiB; with pens and more cores; they go when Spark lets go."""
     discovery(tmp_path, "pens.sh", PENS, "p1", "p2")
-    # Without --num-executors, which would be the least number to begin with.
-    small = [word for word in SMALL if word not in ("--num-executors", "2")]
-    submission = submit(
-        "profiles.py", str(tmp_path), f"{heap_mb}m", "2", "2", options=[*small, *conf(**DYNAMIC)], small=False
-    )
+    submission = submit("profiles.py", str(tmp_path), f"{heap_mb}m", "2", "2", options=dynamic(**LETS_GO), small=False)
     application = submission.application_id(PATIENCE_S)
     (tmp_path / "usual").touch()
     usual = step(submission, "usual")
@@ -173,3 +176,27 @@ def test_a_stage_runs_on_executors_of_its_profile(
     assert not [one for one in document["warnings"] if "placement" in one]
     (tmp_path / "end").touch()
     submission.wait().expect(0)
+
+
+@pytest.mark.timeout(400)
+def test_the_outputs_of_such_a_stage_outlive_the_driver(
+    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
+) -> None:
+    """They hold where they were made: the next driver reads them, and asks for no executor of the profile."""
+    options = [*dynamic(), "--set", "recovery.enabled=true"]
+    submission = submit("profiles.py", str(tmp_path), f"{HEAP_MB}m", "2", "0", options=options, small=False)
+    application = submission.application_id(PATIENCE_S)
+    for name in ("usual", "large"):
+        (tmp_path / name).touch()
+    made = step(submission, "large")
+    step(submission, "after")
+    time.sleep(DURABLE_S)
+    next(each for each in cluster.processes(application) if each.what == "driver-jvm").kill()
+    again = step(submission, "large", epoch=2)
+    assert again == made
+    assert step(submission, "after", epoch=2)["profiles"] == ["0"]
+    (tmp_path / "end").touch()
+    submission.wait().expect(0)
+    told = yarnspec("events", application, "-o", "json").expect(0).lines
+    asked = [one for one in told if one["type"] == "RequestContainers" and one.get("profile")]
+    assert {one["epoch"] for one in asked} == {1}
