@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from yarnspec.core.messages.commands import Command
-from yarnspec.core.messages.events import Event, type_name
+from yarnspec.core.messages.events import Event
 from yarnspec.reference.sources import sentence_of
 
 _HEAD = """\
@@ -40,15 +40,10 @@ def _of_the_core(base: type[msgspec.Struct]) -> list[type[msgspec.Struct]]:
 
 def _table(kinds: Iterable[type[msgspec.Struct]]) -> list[str]:
     rows = ["| name | when, and what its fields say | fields |", "|---|---|---|"]
-    for kind in sorted(kinds, key=_name):
+    for kind in sorted(kinds, key=lambda kind: kind.__name__):
         said = sentence_of(kind).replace("``", "`").replace(" Args: ", " ").replace("|", "\\|")
-        rows.append(f"| {_name(kind)} | {said} | {_fields(kind)} |")
+        rows.append(f"| {kind.__name__} | {said} | {_fields(kind)} |")
     return rows
-
-
-def _name(kind: type[msgspec.Struct]) -> str:
-    """The name in records, and of what has no tag there that of its class."""
-    return kind.__name__ if kind.__struct_config__.tag is None else type_name(kind)
 
 
 def _fields(kind: type[msgspec.Struct]) -> str:

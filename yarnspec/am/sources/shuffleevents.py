@@ -8,7 +8,7 @@ import msgspec
 
 from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages import writeevents as wr
-from yarnspec.core.messages.events import Event, type_name
+from yarnspec.core.messages.events import Event
 
 _KINDS: dict[str, type[Event]] = {
     "shuffle_declared": rec.ShuffleDeclared,
@@ -42,4 +42,4 @@ def shuffle_event(told: dict[str, Any]) -> Event | None:
     if kind is None:
         return None
     fields = {name: told[name] for name in kind.__struct_fields__ if told.get(name) is not None}
-    return msgspec.convert({"type": type_name(kind), **fields}, kind)
+    return msgspec.convert({"type": kind.__name__, **fields}, kind)

@@ -330,7 +330,7 @@ class RefuseBlock(Command, frozen=True):
     kind: Literal["block", "unblock"] = "block"
 
 
-class SlowHostNotBlocked(Command, frozen=True, tag="SpareHost"):
+class SlowHostNotBlocked(Command, frozen=True):
     """Leave a slow or faulty host in use; ``reason`` says why. For the event log: nothing is to be done.
 
     Told once for each host and reason, with the numbers of that moment. Told again if the host was to be blocked in
@@ -509,7 +509,7 @@ class GiveUpHost(Command, frozen=True):
     host: str
 
 
-class ReportRecoveryLimit(Command, frozen=True, tag="AdmitLimit"):
+class ReportRecoveryLimit(Command, frozen=True):
     """Tell which finished work is not kept or not used again, for the log and the status: nothing is to be done.
 
     ``recording``: whether work that finishes from now on is kept for a next driver. ``about``: the one kind of work

@@ -25,11 +25,6 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Base of everything that is handed to ``Negotiator.handle``."""
 
 
-def type_name(kind: type[msgspec.Struct]) -> str:
-    """The name of a kind of event or command in records and for users; most often that of its class."""
-    return str(kind.__struct_config__.tag)
-
-
 class HostReport(msgspec.Struct, frozen=True, kw_only=True):
     """One NodeManager as the ResourceManager reports it; ``host`` is the node id without its port.
 
@@ -396,5 +391,5 @@ def after(event: Event) -> str:
     for field in ("executor_id", "host", "name", "count", "epoch"):
         value = getattr(event, field, None)
         if value is not None:
-            return f"after {type_name(type(event))} ({field} {value})"
-    return f"after {type_name(type(event))}"
+            return f"after {type(event).__name__} ({field} {value})"
+    return f"after {type(event).__name__}"

@@ -142,7 +142,7 @@ class ShuffleRestored(Event, frozen=True):
     not_restored: dict[str, int]
 
 
-class ShuffleForgotten(Event, frozen=True, tag="ShuffleDropped"):
+class ShuffleForgotten(Event, frozen=True):
     """Spark has forgotten a shuffle, and its files go."""
 
     shuffle: int

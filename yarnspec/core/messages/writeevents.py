@@ -113,7 +113,7 @@ class WriteClearing(Event, frozen=True):
     write: int
 
 
-class WriteCommitBeginning(Event, frozen=True, tag="WriteCommitting"):
+class WriteCommitBeginning(Event, frozen=True):
     """The files of a write are written, and are about to be moved to where everybody sees them.
 
     ``read``: the places that the program has read since the last such event, or since its beginning. ``made`` and

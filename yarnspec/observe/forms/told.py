@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from yarnspec.core.messages.commands import Command
-from yarnspec.core.messages.events import Event, type_name
+from yarnspec.core.messages.events import Event
 from yarnspec.observe.forms.records import Record
 
 _SHOWN_TASKS = 8
@@ -15,8 +15,8 @@ _SHOWN_TASKS = 8
 _BRIEF = frozenset({"stage", "index", "host", "numbers"})
 _IN_REASON = {"JudgeTasks": ("untold",), "Summarize": ("ledger", "stages")}
 _KINDS: dict[tuple[str, str], type[Event] | type[Command]] = {
-    **{("event", type_name(one)): one for one in Event.__subclasses__()},
-    **{("command", type_name(one)): one for one in Command.__subclasses__()},
+    **{("event", one.__name__): one for one in Event.__subclasses__()},
+    **{("command", one.__name__): one for one in Command.__subclasses__()},
 }
 
 

@@ -34,7 +34,7 @@ _NUMBER_LIMIT, _TIME_LIMIT_MS = 2**31, 2**42
 """What is not below is damaged: no stage has such a number, and no task of this century ended then."""
 _NOISE = frozenset({
     "TaskFinished", "HostsReported", "UpdatePlacement", "UpdateTaskBlocks", "SetTimer", "TimerFired", "OutputsDurable",
-    "PlacementAcknowledged", "RecordShuffle", "ShuffleDeclared", "AnswerShuffle", "ShuffleDropped", "RecordProgress",
+    "PlacementAcknowledged", "RecordShuffle", "ShuffleDeclared", "AnswerShuffle", "ShuffleForgotten", "RecordProgress",
     "RecordState", "HeldBlocksTold", "AskHeldBlocks", "JobStarted", "JobEnded", "StageStarted", "StageFinished",
 })  # fmt: skip
 """What comes often and says little alone; the page has it in other forms, and `yarnspec events` has all."""
