@@ -353,11 +353,11 @@ def _stages(shown: tuple[StageStatus, ...], width: int) -> Table:
 
 def _stage_copies(stage: StageStatus) -> str:
     metrics = stage.metrics
-    if metrics is None or not (metrics.num_slow_tasks or metrics.speculative_execution_count_metrics):
+    if metrics is None or not (metrics.slow_tasks or metrics.speculative_executions):
         return ""
-    words = [f"{metrics.num_slow_tasks} slow"] if metrics.num_slow_tasks else []
-    if metrics.speculative_execution_count_metrics:
-        words.append(f"{metrics.num_effective_copies}/{metrics.speculative_execution_count_metrics} copies first")
+    words = [f"{metrics.slow_tasks} slow"] if metrics.slow_tasks else []
+    if metrics.speculative_executions:
+        words.append(f"{metrics.effective_copies}/{metrics.speculative_executions} copies first")
     return ", ".join(words)
 
 

@@ -104,7 +104,7 @@ def _stages(document: StatusDocument) -> RenderableType | None:
         return None
     table = columns("STAGE", "DONE", "FAILED", "SLOW", "COPIES", "NAME")
     for one in stages:
-        slow = one.metrics.num_slow_tasks if one.metrics is not None else 0
+        slow = one.metrics.slow_tasks if one.metrics is not None else 0
         table.add_row(
             str(one.stage), f"{one.finished} of {one.tasks}", str(one.failed), str(slow), str(one.copies_running),
             plain(short_stage(one.name)),

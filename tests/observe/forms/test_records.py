@@ -20,8 +20,7 @@ from yarnspec.core.messages.events import (
     HostReport,
     HostsReported,
 )
-from yarnspec.core.messages.figures import StageSpeculation
-from yarnspec.observe.forms.document import StageMetrics
+from yarnspec.core.messages.figures import StageMetrics, StageSpeculation
 from yarnspec.observe.forms.records import UnreadableRecordError, decode, decode_lines, encode, record_of
 
 
