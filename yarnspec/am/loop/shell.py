@@ -18,7 +18,7 @@ import structlog
 
 from yarnspec.am.executors.executor_containers import ExecutorContainers
 from yarnspec.am.executors.placement_file import PlacementFile
-from yarnspec.am.journal.journal_recorder import RECORDS, Recording
+from yarnspec.am.journal.journal_recorder import Recording
 from yarnspec.am.loop.driver_commands import ORDERS, DriverCommandQueue, grouped
 from yarnspec.am.loop.inbox import Inbox, Question
 from yarnspec.core.lifecycle.refusals import COMMANDS
@@ -281,7 +281,7 @@ class Shell:
         if isinstance(command, ORDERS):
             self._orders.perform(group)
             return
-        if isinstance(command, RECORDS):
+        if command.IN_JOURNAL:
             if self._driver.recording is not None:
                 self._driver.recording.perform(command)
             return

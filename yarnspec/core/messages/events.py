@@ -6,7 +6,7 @@ Times are milliseconds since the Unix epoch.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
@@ -23,6 +23,9 @@ Cause = Literal["asked", "slow", "faulty"]
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Base of everything that is handed to ``Negotiator.handle``."""
+
+    MESSAGE: ClassVar[str] = ""
+    """The message of the driver that becomes this event, if the two have the same fields."""
 
 
 class HostReport(msgspec.Struct, frozen=True, kw_only=True):
