@@ -6,10 +6,10 @@ One row an executor. Its states, and who moves it:
        │                      │                        │
        └── withdrawn          └──────── unwanted ──────┴──▶ releasing ──▶ (lost: the row goes)
 
-A row counts towards the target until it is releasing or lost. What is missing is asked for again with new executor
-ids, except what is held back: replacements that wait for a back-off or for the driver.
+A row counts towards the target until it is releasing or lost. Missing containers are asked for again with new executor
+ids. Only replacements that wait for a back-off or for the driver are held back.
 
-Beside the target there may be *extra* containers, for copies of slow tasks: they have a number of their own and are
+Beside the target there may be *extra* containers, for copies of slow tasks. They have a number of their own and are
 kept off certain hosts. One that has a container takes the place of an ordinary one that is missing.
 
 While map outputs of an earlier driver are waited for, the hosts that hold them are *required hosts*. Each gets one
