@@ -39,7 +39,8 @@ run, an epoch begins with every prefix of the journal that the run leaves. A sim
 their map outputs and how far the program has got, but no records of writes, blocks, hosts or copies.
 
 Writes have a thousand programs of their own (`tests/core`). They die at each step, once more at a drawn one, or live on
-beside the next epoch. What a step of a write rests on is on disk before it: such a journal is cut behind that.
+beside the next epoch. The records that a step of a write rests on are on disk before it: such a journal is cut behind
+them.
 """
 
 

@@ -515,7 +515,7 @@ class RecordCommitting(Command, frozen=True):
     read: tuple[str, ...] = ()
 
     def records(self) -> tuple[JournalRecord, ...]:
-        """What the program has read, if it has read anything, and the record that the write is about to commit."""
+        """Records of what the program has read, if anything, and that the write is about to commit."""
         shown = msgspec.convert(self, WriteCommitting, from_attributes=True)
         if not self.read:
             return (shown,)

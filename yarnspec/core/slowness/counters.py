@@ -5,7 +5,8 @@ before it does anything else. So counters are believed only after a look at task
 last heartbeat before the end must fit the share of the task's time that had passed by then.
 
 A task's input is its part of the files. The task may read much less, for example only some columns or row groups of a
-Parquet file. Tasks that have ended tell how much it will read, if they read about the same share of their inputs.
+Parquet or ORC file. Tasks that have ended tell how much it will read, if they read about the same share of their
+inputs.
 """
 
 from __future__ import annotations
