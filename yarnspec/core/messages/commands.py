@@ -5,6 +5,7 @@ Every command carries its ``reason``: the facts and numbers that led to it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 import msgspec
@@ -51,6 +52,15 @@ PlacementRule = Literal["", "spread", "several", "require", "limit", "avoid"]
 ``spread``: the one host with the fewest of ours. ``several``: one of the emptiest hosts. ``require``: a host with saved
 outputs. ``limit``: a host below ``placement.max_per_host``. ``avoid``: anywhere but on certain hosts.
 """
+RULE_WORDS: Mapping[PlacementRule, str] = {
+    "": "anywhere",
+    "spread": "to spread them, on",
+    "several": "on one of",
+    "require": "for saved outputs, on",
+    "limit": "below the limit, on",
+    "avoid": "anywhere but on certain hosts",
+}
+"""The words for a rule, before the names of hosts."""
 
 
 class WantedContainer(msgspec.Struct, frozen=True, kw_only=True):
