@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import types
 import typing
 from collections.abc import Iterable, Sequence
@@ -41,9 +42,16 @@ def _of_the_core(base: type[msgspec.Struct]) -> list[type[msgspec.Struct]]:
 def _table(kinds: Iterable[type[msgspec.Struct]]) -> list[str]:
     rows = ["| name | when, and what its fields say | fields |", "|---|---|---|"]
     for kind in sorted(kinds, key=lambda kind: kind.__name__):
-        said = sentence_of(kind).replace("``", "`").replace(" Args: ", " ").replace("|", "\\|")
-        rows.append(f"| {kind.__name__} | {said} | {_fields(kind)} |")
+        rows.append(f"| {kind.__name__} | {_said(kind)} | {_fields(kind)} |")
     return rows
+
+
+def _said(kind: type[msgspec.Struct]) -> str:
+    """The docstring as one line, with the names of its arguments as code."""
+    text, _, arguments = sentence_of(kind).replace("``", "`").partition(" Args: ")
+    for name in kind.__struct_fields__:
+        arguments = re.sub(rf"(?<!\S){name}: ", f"`{name}`: ", arguments, count=1)
+    return " ".join(filter(None, (text, arguments))).replace("|", "\\|")
 
 
 def _fields(kind: type[msgspec.Struct]) -> str:
