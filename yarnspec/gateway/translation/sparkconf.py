@@ -37,7 +37,7 @@ from yarnspec.gateway.translation.python_choice import PythonChoice
 from yarnspec.gateway.translation.shipping import Hold, Named, ShippedFile, resolve
 from yarnspec.gateway.translation.sizes import duration_ms, truth, whole_number
 from yarnspec.options import Options, suggest
-from yarnspec.spark.runtime import MASTER
+from yarnspec.spark.runtime import DEPLOY_MODE_KEY, MASTER
 from yarnspec.spark.variables import beside_the_container
 
 if TYPE_CHECKING:
@@ -197,6 +197,7 @@ def translate(
     ours = speculation.properties(given, translated, asked="speculation.enabled" in asked)
     ours |= recovery.properties(translated, given)
     ours |= taskplacing.properties(given, translated)
+    ours[DEPLOY_MODE_KEY] = deploy_mode
     properties |= ours
     warnings += speculation.warnings(given, merged.origins, translated)
     warnings += recovery.warnings(program, properties, translated)
