@@ -21,7 +21,13 @@ from yarnspec.plan import (
 )
 from yarnspec.spark.executor import launch_script
 from yarnspec.spark.variables import export_script
-from yarnspec.yarn.skein.skein_application import UNCOUNTED_ATTEMPTS, Acls, LocalizedFile, SkeinApplication, SkeinContainer
+from yarnspec.yarn.skein.skein_application import (
+    UNCOUNTED_ATTEMPTS,
+    Acls,
+    LocalizedFile,
+    SkeinApplication,
+    SkeinContainer,
+)
 
 # Skein fixes its AM's command line; the java program itself reads this variable. The JVM works little and holds up the
 # driver while it starts: quick to start and small matters, the best machine code does not (0.6 s of 2 on two cores).
