@@ -68,9 +68,9 @@ class RecoveryOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How often a driver that was killed or ran out of memory is started again while its application master lives.
     After that the attempt is given up; am.max_attempts says how many attempts there are. The first restart comes at
     once, the others after 1 s, 2 s and so on, 30 s at most. Only with recovery on. 0: every such end gives up the
-    attempt. At most 9 of one or two attempts, 6 of three, 4 of four, 3 of five: all attempts together have room for 21
-    driver epochs. With am.max_attempts 1 this is 0 unless it is set, so that max_attempts alone asks for a single
-    run."""
+    attempt. At most 9 in the only attempt, 6 in each of two, 4 of three, 3 of four: all attempts, and one that YARN
+    does not count, have room for 21 driver epochs. With am.max_attempts 1 this is 0 unless it is set, so that
+    max_attempts alone asks for a single run."""
 
     live_adoption: bool = False
     """Whether map outputs stay in use when their executor dies while the driver lives. They wait for a new executor on
