@@ -78,7 +78,8 @@ def test_the_command_is_spark_submits(container: Container) -> None:
     assert any("spark-core" in entry for entry in class_path)
     assert not any("spark-yarn" in entry for entry in class_path)
     assert command[command.index("org.yarnspec.driver.ProgramSubmit") + 1 :] == [
-        *["--master", "local-yarnspec", "--properties-file", str(container.directory / "spark.properties")],
+        *["--master", "local-yarnspec", "--deploy-mode", "client"],
+        *["--properties-file", str(container.directory / "spark.properties")],
         *["app.py", "2026-11-20"],
     ]
 

@@ -91,7 +91,9 @@ def test_what_only_the_am_knows() -> None:
     assert found["spark.sql.shuffle.partitions"] == "7"
     assert found["spark.driver.host"] == found["spark.driver.bindAddress"] == "127.0.0.3"
     assert found["spark.driver.port"] == "4711"
-    assert found["spark.master"] == "yarn"
+    assert (found["spark.master"], found["spark.submit.deployMode"]) == ("yarn", "client")
+    wanted = complete({"spark.yarnspec.deployMode": "cluster"})
+    assert wanted["spark.submit.deployMode"] == "cluster", "programs see the mode of their command line"
     assert found["spark.yarnspec.start.awaitsNegotiator"] == "true"
     # Until the hook in the program's Python takes it back.
     assert found["spark.yarnspec.sharedThreads"] == "true"

@@ -305,7 +305,7 @@ def _begin(
         shell.post(told)
     if earlier.problem:
         said = f"not all that users blocked or unblocked in earlier attempts is known: {earlier.problem}"
-        shell.post(events.PlacementProblem(message=said))
+        shell.post(events.ProblemNoticed(message=said))
     shell.post(
         events.AttemptStarted(
             application_id=place.application_id,

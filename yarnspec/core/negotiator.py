@@ -148,7 +148,7 @@ class Negotiator:
             ev.FeedLagged: self._feed_lagged,
             ev.PlacementAcknowledged: self._placement_acknowledged,
             ev.PendingExplained: self._pending_explained,
-            ev.PlacementProblem: self._placement_problem,
+            ev.ProblemNoticed: self._problem_noticed,
             ev.ProgramWarned: self._program_warned,
             ev.TimerFired: self._timer_fired,
             ev.ScaleRequested: self._phase.scale,
@@ -345,8 +345,8 @@ class Negotiator:
         self._lifecycle.pending_reason = event.reason
         return []
 
-    def _placement_problem(self, event: ev.PlacementProblem, _now_ms: int) -> list[Command]:
-        return [Warn(reason=f"placement: {event.message}")]
+    def _problem_noticed(self, event: ev.ProblemNoticed, _now_ms: int) -> list[Command]:
+        return [Warn(reason=event.message.strip() or "a part of the application master had a problem")]
 
     def _program_warned(self, event: ev.ProgramWarned, _now_ms: int) -> list[Command]:
         return [Warn(reason=event.message or f"the program sets {event.key}, which yarnspec owns")]

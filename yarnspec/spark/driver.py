@@ -154,6 +154,8 @@ class DriverProcess:
             DRIVER_MAIN,
             "--master",
             COMMAND_LINE_MASTER,
+            "--deploy-mode",
+            "client",
             "--properties-file",
             str(self._properties),
             plan.program.primary,

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from yarnspec.spark.driver import bridge_file
-from yarnspec.spark.runtime import MASTER
+from yarnspec.spark.runtime import DEPLOY_MODE_KEY, MASTER
 
 SHUFFLE_MANAGER = "org.yarnspec.recovery.ResumingShuffleManager"
 """The driver's only: it sets the key back before an executor asks for the configuration."""
@@ -66,7 +66,7 @@ def complete(
     """
     added = {
         "spark.master": MASTER,
-        "spark.submit.deployMode": "client",
+        "spark.submit.deployMode": shipped.get(DEPLOY_MODE_KEY, "client"),
         "spark.driver.host": host,
         "spark.driver.bindAddress": host,
         "spark.driver.port": str(driver_port),

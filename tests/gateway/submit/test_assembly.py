@@ -44,14 +44,13 @@ def made(
         am=AmSize(memory_mb=1856, vcores=2, label="am"),
         queue="q",
         tags=("t",),
-        max_attempts=3,
     )
     return assemble(plan(**more), shipment, directory)
 
 
 def test_both_containers(tmp_path: Path) -> None:
     found = made(tmp_path, options=keeping(False))
-    assert (found.name, found.queue, found.tags, found.max_attempts) == ("etl", "q", ("t",), 3)
+    assert (found.name, found.queue, found.tags) == ("etl", "q", ("t",))
     master, executor = found.master, found.executor
     assert (master.memory_mb, master.vcores, master.label) == (1856, 2, "am")
     assert master.script == "exec /venv/bin/python -m yarnspec.am"

@@ -279,6 +279,10 @@ VARIABLES = {"PYSPARK_PYTHON": "/shell", "PYSPARK_DRIVER_PYTHON": "/shell-driver
         (conf("spark.yarn.appMasterEnv.PYSPARK_PYTHON=a"), "a", "a"),
         (conf("spark.yarn.appMasterEnv.PYSPARK_DRIVER_PYTHON=a"), "a", "/shell"),
         (conf("spark.yarn.appMasterEnv.PYSPARK_PYTHON={{PWD}}/e/bin/python"), "./e/bin/python", "./e/bin/python"),
+        (
+            conf("spark.yarn.appMasterEnv.PYSPARK_PYTHON=$X/bin/python", "spark.yarn.appMasterEnv.X=/x"),
+            *["/x/bin/python"] * 2,
+        ),
     ],
 )
 def test_which_python(line: list[str], driver: str, workers: str) -> None:
@@ -287,6 +291,11 @@ def test_which_python(line: list[str], driver: str, workers: str) -> None:
     assert result.properties["spark.pyspark.driver.python"] == driver
     assert result.properties["spark.pyspark.python"] == workers
     assert result.warnings == ()
+
+
+def test_a_variable_that_nobody_set_is_no_part_of_a_pythons_path() -> None:
+    with pytest.raises(UsageError, match=r"PYSPARK_PYTHON=\$X/bin/python.*not X"):
+        translated(*conf("spark.yarn.appMasterEnv.PYSPARK_PYTHON=$X/bin/python"), "app.py")
 
 
 SHIPPED = "./environment/bin/python"

@@ -197,7 +197,7 @@ class Shell:
             self._write_again_ms = self._clock_ms() + _WRITE_AGAIN_MS
             self._placement.write_again()
         if problem and problem != self._told_problem:
-            self.post(events.PlacementProblem(message=problem))
+            self.post(events.ProblemNoticed(message=f"placement: {problem}"))
         self._told_problem = problem
 
     def _fire_timers(self) -> None:
@@ -240,7 +240,8 @@ class Shell:
                 self._perform(group)
             except Exception as error:
                 _log.exception("a command failed", command=type(group[0]).__name__)
-                self.post(events.PlacementProblem(message=f"{type(group[0]).__name__} failed: {error}"))
+                said = (type(group[0]).__doc__ or "").partition(".")[0]
+                self.post(events.ProblemNoticed(message=f"a decision was not carried out ({said}): {error}"))
         if isinstance(event, events.DriverReady) and event.ui_url:
             self._show_spark(event.ui_url)
         return answer

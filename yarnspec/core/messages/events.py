@@ -268,11 +268,8 @@ class ResourceManagerReconnected(Event, frozen=True):
     """The AM registered again after a restart or fail-over of the ResourceManager."""
 
 
-class PlacementProblem(Event, frozen=True):
-    """The proxy provider in the AM's JVM, or the AM itself, could not do something about placement.
-
-    Either goes on with the last good state.
-    """
+class ProblemNoticed(Event, frozen=True):
+    """A part of the AM could not do something. It goes on with the last good state. ``message``: for people."""
 
     message: str
 

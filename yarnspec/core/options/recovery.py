@@ -69,9 +69,9 @@ class RecoveryOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How often a driver that was killed or ran out of memory is started again while its application master lives.
     After that the attempt is given up; am.max_attempts says how many attempts there are. The first restart comes at
     once, the others after 1 s, 2 s and so on, 30 s at most. Only with recovery on. 0: every such end gives up the
-    attempt. All attempts together have room for 21 driver epochs. So the most is 9 for one or two attempts, 6 for
-    three, 4 for four and 3 for five. With am.max_attempts=1 this is 0 unless it is set: then max_attempts alone asks
-    for a single run."""
+    attempt. All attempts together have room for 21 driver epochs, and so has one that YARN does not count. So the most
+    is 9 for one attempt, 6 for two, 4 for three and 3 for four. With am.max_attempts=1 this is 0 unless it is set: then
+    max_attempts alone asks for a single run."""
 
     live_adoption: bool = False
     """Whether map outputs stay in use when their executor dies while the driver lives. They wait for a new executor on

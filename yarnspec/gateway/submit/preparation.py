@@ -33,13 +33,11 @@ from yarnspec.yarn.hadoop.option_files import load_options
 from yarnspec.yarn.rm.hosts import ALL_STATES, check_fits, check_known
 from yarnspec.yarn.rm.placement_mode import ResolvedMode, resolve
 from yarnspec.yarn.rm.reports import Host, Size
-from yarnspec.yarn.skein.skein_application import LocalizedFile, SkeinApplication
+from yarnspec.yarn.skein.skein_application import UNCOUNTED_ATTEMPTS, LocalizedFile, SkeinApplication
 from yarnspec.yarn.skein.skein_submission import AmHost, RolledLogs, SubmissionHook
 
 _SECRET_BYTES = 32
 _YARN_ATTEMPTS = 2
-# More than there will be: where YARN forgets old failures, only the ResourceManager knows which attempt is the last.
-_UNCOUNTED_ATTEMPTS = 1_000_000
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,8 +113,6 @@ def prepare(
     everywhere = {file.link: found for file, found in localized.items() if file.executors}
     if plan.spark_jars == SPARK_JARS_LINK and translation.spark_jars is not None:
         everywhere[SPARK_JARS_LINK] = spark_jars_file(translation.spark_jars.location, cluster, dry=request.dry_run)
-    # Skein's AM gives the application up by itself at its last attempt: it has to know the same one as we do.
-    attempts = _UNCOUNTED_ATTEMPTS if plan.attempts_are_forgotten else plan.max_attempts
     service = shuffleservice.properties(translation.properties, cluster.conf)
     shipment = Shipment(
         properties=translation.properties | sizes.properties | service,
@@ -126,7 +122,7 @@ def prepare(
         conf_jar=write_conf_jar(
             cluster.conf,
             directory / HADOOP_CONF_JAR_FILE,
-            cluster.conf.master_overrides(attempts) | shuffleservice.master_overrides(translation.properties),
+            cluster.conf.master_overrides(UNCOUNTED_ATTEMPTS) | shuffleservice.master_overrides(translation.properties),
         ),
         am_files={file.link: found for file, found in localized.items() if not file.executors},
         everywhere_files=everywhere,
@@ -134,7 +130,6 @@ def prepare(
         am=AmSize(memory_mb=sizes.am_memory_mb, vcores=sizes.am_vcores, label=translation.yarn.am_node_label),
         queue=translation.yarn.queue,
         tags=translation.yarn.tags,
-        max_attempts=attempts,
         proxy_user=cluster.user if cluster.user != cluster.login else "",
     )
     return Prepared(

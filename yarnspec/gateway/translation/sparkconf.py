@@ -37,8 +37,8 @@ from yarnspec.gateway.translation.python_choice import PythonChoice
 from yarnspec.gateway.translation.shipping import Hold, Named, ShippedFile, resolve
 from yarnspec.gateway.translation.sizes import duration_ms, truth, whole_number
 from yarnspec.options import Options, suggest
-from yarnspec.spark.runtime import MASTER
-from yarnspec.spark.variables import beside_the_container
+from yarnspec.spark.runtime import DEPLOY_MODE_KEY, MASTER
+from yarnspec.spark.variables import in_each_container
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 OWNED_KEYS: dict[str, str] = {
     "spark.master": "the program runs on YARN, under yarnspec's own cluster manager",
-    "spark.submit.deployMode": "the driver always runs in the AM container",
+    "spark.submit.deployMode": "the driver always runs in the AM container; programs see the mode of the command line",
     "spark.app.id": "it is YARN's application id",
     "spark.driver.host": "it is the host of the AM container",
     "spark.driver.bindAddress": "it is the host of the AM container",
@@ -168,7 +168,7 @@ def translate(
     driver_environment = _variables(given, _AM_ENVIRONMENT, warnings)
     for name in {"PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"} & driver_environment.keys():
         # The driver and every executor use it, each in a directory of its own.
-        driver_environment[name] = beside_the_container(driver_environment[name])
+        driver_environment[name] = in_each_container(name, driver_environment)
     deploy_mode = _deploy_mode(given)
     python = python_choice.choose(
         environment, given, driver_environment, environ, client_mode=deploy_mode == "client", warnings=warnings
@@ -196,7 +196,7 @@ def translate(
     properties = {key: given[key] for key in given if key not in _CONSUMED and not is_owned(key, given)} | lists
     ours = speculation.properties(given, translated, asked="speculation.enabled" in asked)
     ours |= recovery.properties(translated, given)
-    ours |= taskplacing.properties(given, translated)
+    ours |= taskplacing.properties(given, translated) | {DEPLOY_MODE_KEY: deploy_mode}
     properties |= ours
     warnings += speculation.warnings(given, merged.origins, translated)
     warnings += recovery.warnings(program, properties, translated)
