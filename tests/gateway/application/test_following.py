@@ -15,7 +15,7 @@ from yarnspec.gateway.application.client import OutputCutOff, OutputPiece
 from yarnspec.gateway.application.following import Followed, exit_code, follow
 from yarnspec.gateway.application.handle import Application
 from yarnspec.gateway.application.kill_cleanup import GivenUp
-from yarnspec.observe.forms.document import Final, StatusDocument
+from yarnspec.observe.forms.document import ContainerStatus, Final, StatusDocument
 
 ID = "application_1700000000000_0001"
 
@@ -246,6 +246,15 @@ def test_each_wait_counts_by_itself() -> None:
     running.statuses = [*[document("ACCEPTED")] * 4, document("RUNNING")] * 5
     times = iter(range(100_000))
     assert follow_it(running, screen, start_wait_s=6, clock_s=lambda: next(times)).exit_code == 0
+    assert not running.killed
+
+
+def test_a_master_that_has_its_container_may_take_its_time() -> None:
+    running, screen = Running(20), Screen()
+    master = ContainerStatus(id="container_1", host="h1", role="am", state="RUNNING", attempt=1)
+    running.statuses = [msgspec.structs.replace(document("ACCEPTED"), containers=(master,))] * 20
+    times = iter(range(100_000))
+    assert follow_it(running, screen, start_wait_s=5, clock_s=lambda: next(times)).exit_code == 0
     assert not running.killed
 
 

@@ -74,7 +74,8 @@ def follow(
                     raise
                 progress.say(str(error))
             else:
-                if document.state not in _BEFORE_RUNNING:
+                # A master that has its container may take its time until it registers.
+                if document.state not in _BEFORE_RUNNING or document.containers:
                     waits_since_s = None
                 elif waits_since_s is None:
                     waits_since_s = clock_s()
