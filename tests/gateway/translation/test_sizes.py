@@ -81,12 +81,18 @@ def test_the_sizes_are_told_to_spark_as_the_user_wrote_them() -> None:
         ("spark.memory.offHeap.enabled", "yes", "spark.memory.offHeap.enabled"),
         ("spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size"),
         ("spark.task.cpus", "2", "--executor-cores"),
+        ("spark.task.cpus", "0", "spark.task.cpus"),
+        ("spark.task.cpus", "half", "spark.task.cpus"),
     ],
 )
 def test_a_malformed_size_is_a_usage_error_with_the_flags_name(key: str, value: str, flag: str) -> None:
     with pytest.raises(UsageError, match=re.escape(flag)) as caught:
         plan_sizes({key: value}, default_options())
     assert caught.value.exit_code == 2
+
+
+def test_a_task_may_want_a_part_of_a_core() -> None:
+    assert plan_sizes({"spark.task.cpus": "0.5"}, default_options()).executor.task_cpus == 0.5
 
 
 def test_the_least_heap_is_enough() -> None:
@@ -110,6 +116,7 @@ def test_executors_to_begin_with() -> None:
     assert initial_executors(dynamic(minExecutors=3, initialExecutors=2)) == 3
     assert initial_executors(dynamic(minExecutors=1, initialExecutors=4, instances=6)) == 6
     assert initial_executors(dynamic(initialExecutors=4, maxExecutors=4)) == 4
+    assert initial_executors(dynamic(instances=0)) == 0
 
 
 @pytest.mark.parametrize(
