@@ -110,6 +110,7 @@ def test_the_environment_of_the_program(container: Container, monkeypatch: pytes
     assert found["PYTHONPATH"] == "/mine"  # The JVM puts the hook before it (ProgramSubmit.java).
     assert found["SPARK_LOCAL_IP"] == "127.0.0.1"  # Spark's pages are behind YARN's proxy.
     assert found["PYTHONHASHSEED"] == "0"
+    assert "/me/driver.stderr" in found["SPARK_DRIVER_LOG_URL_STDERR"]
     assert "JDK_JAVA_OPTIONS" not in found
     other = container.driver(driver_environment={"PYTHONHASHSEED": "7"}).environment()
     assert other["PYTHONHASHSEED"] == "7"
