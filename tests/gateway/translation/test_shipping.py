@@ -14,7 +14,7 @@ from yarnspec.gateway.translation.shipping import ShippedFile
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("app.py", "a.zip", "b.py", "f.txt", "x.jar", "y.jar", "env.tar.gz"):
+    for name in ("app.py", "a.zip", "b.py", "f.txt", "x.jar", "y.jar", "z.zip", "env.tar.gz"):
         (tmp_path / name).write_text("")
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub/f.txt").write_text("")
@@ -36,6 +36,18 @@ def test_jars_go_to_the_driver_which_serves_them() -> None:
     assert result.properties["spark.jars"] == "x.jar,z.jar,local:/opt/o.jar,https://h/w.jar"
     assert {file.link for file in result.files} == {"app.py", "x.jar", "z.jar"}
     assert not any(file.executors for file in result.files)
+
+
+@pytest.mark.usefixtures("here")
+def test_the_path_of_a_local_jar_is_the_clusters() -> None:
+    moved = ["--conf", "spark.yarn.config.gatewayPath=/gw", "--conf", "spark.yarn.config.replacementPath=/cluster"]
+    result = translated("--jars", "local:/gw/a.jar,local:/other/b.jar,x.jar,hdfs:///gw/c.jar", *moved, "app.py")
+    assert result.properties["spark.jars"] == "local:/cluster/a.jar,local:/other/b.jar,x.jar,c.jar"
+    assert ShippedFile(link="c.jar", source="hdfs:///gw/c.jar") in result.files
+    # A replacement with variables of the container is replaced there.
+    variable = [*moved[:2], "--conf", "spark.yarn.config.replacementPath=${HERE}"]
+    result = translated("--jars", "local:/gw/a.jar", *variable, "app.py")
+    assert result.properties["spark.jars"] == "local:${HERE}/a.jar"
 
 
 def test_files_and_archives_are_in_every_container(here: Path) -> None:
@@ -157,6 +169,9 @@ def test_a_pattern_means_all_files_that_fit(here: Path) -> None:
         ("--files f.txt#$(x) app.py", "cannot be the name"),
         ("--files f.txt#yarnspec-plan.json app.py", "keeps a file named 'yarnspec-plan.json'"),
         ("--files f.txt#.skein.pem app.py", "keeps a file named"),
+        ("--archives *.zip#data --files f.txt app.py", "2 files fit, and only one can be called 'data'"),
+        ("--packages a:b:1 --conf spark.jars.ivySettings=hdfs:///s.xml app.py", "must be a file of this machine"),
+        ("--packages a:b:1 --conf spark.jars.ivySettings=local:/s.xml app.py", "must be a file of this machine"),
         ("--environment none.tar.gz app.py", "no such file"),
         ("--environment f.txt app.py", "--environment f.txt: it is python://"),
         ("--environment venv://x app.py", "absolute path"),

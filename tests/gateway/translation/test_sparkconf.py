@@ -56,7 +56,7 @@ def test_yarns_settings() -> None:
         ],
         *conf(
             "spark.yarn.queue=other",
-            "spark.yarn.tags=x, y",
+            "spark.yarn.tags=,x, y of two words , ,x",
             "spark.yarn.priority=3",
             "spark.yarn.maxAppAttempts=4",
             "spark.yarn.am.attemptFailuresValidityInterval=1h",
@@ -73,7 +73,7 @@ def test_yarns_settings() -> None:
     )
     assert result.warnings == ()
     assert (result.yarn.queue, result.yarn.name, result.yarn.proxy_user) == ("q", "n", "u")
-    assert result.yarn.tags == ("x", "y")
+    assert result.yarn.tags == ("x", "y of two words")
     assert result.yarn.priority == 3
     assert result.yarn.max_attempts == 4
     assert result.yarn.attempt_failures_validity_interval_ms == 3_600_000
@@ -108,6 +108,7 @@ def test_whether_to_wait(line: list[str], expected: bool) -> None:
 
 # Values that fit the properties which are more than text.
 FITTING = {
+    "spark.yarn.includeDriverLogsLink": "true",
     "spark.yarn.submit.waitAppCompletion": "true",
     "spark.yarn.user.classpath.first": "true",
     "spark.yarn.jars": "local:/s/*",
@@ -186,6 +187,8 @@ def test_owned_properties_are_left_out_with_a_warning_that_says_why() -> None:
         (conf("spark.executor.extraJavaOptions='x"), "cannot be split"),
         (conf("spark.executor.maxNumFailures=-1"), "spark.executor.maxNumFailures"),
         (["--spark-jars", "relative/dir"], "--spark-jars"),
+        (conf("spark.yarn.archive=local:/opt/spark.zip"), "spark.yarn.archive local:/opt/spark.zip"),
+        (conf("spark.yarn.archive=local:///opt/spark.zip"), "spark.yarn.archive local:///opt/spark.zip"),
     ],
 )
 def test_what_contradicts_itself_is_a_usage_error(line: list[str], words: str) -> None:
@@ -213,6 +216,14 @@ def test_a_master_in_a_file_or_variable_is_only_warned_about() -> None:
 def test_flags_without_effect_on_yarn_are_named() -> None:
     warnings = translated("--supervise", "--total-executor-cores", "4", "app.py").warnings
     assert [warning.split()[0] for warning in warnings] == ["--supervise", "--total-executor-cores"]
+
+
+@pytest.mark.parametrize("role", ["driver", "executor"])
+def test_a_resource_that_yarn_is_not_asked_for_is_named(role: str) -> None:
+    resource = f"spark.{role}.resource.gpu"
+    line = conf(f"{resource}.amount=1", f"{resource}.discoveryScript=/opt/gpus", "spark.task.resource.gpu.amount=1")
+    (warning,) = translated(*line, "app.py").warnings
+    assert warning.startswith(f"{resource}.amount (--conf) is not asked of YARN")
 
 
 def test_environments_and_library_paths() -> None:

@@ -68,6 +68,8 @@ class DriverEpoch:
             saved=self.saved(),
             behind_page=self._plan.options.am.page,
         )
+        if "local:" in complete.get("spark.jars", ""):
+            complete["spark.jars"] = properties.local_jars(complete["spark.jars"], self._driver.environment())
         properties.write(self._properties, complete)
         owned = (*self._plan.owned_keys, *self._plan.sized_properties)
         self._driver.owned = {key: complete[key] for key in owned if key in complete}
