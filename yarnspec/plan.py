@@ -63,7 +63,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ``worker_python`` Spark's Python workers; ``activate`` is a shell line that makes them findable. ``streams``: the
     submit waits and wants the driver's output. ``max_attempts``: as many as the ResourceManager grants.
     ``recovery_off``: why finished work is not kept although that was wanted. ``http_scheme``: of the NodeManagers'
-    pages; ``cluster_id``: YARN's name of the cluster, if it has one.
+    pages; ``cluster_id``: YARN's name of the cluster, if it has one. ``context_wait_ms``: a program
+    that has made no SparkContext by then is ended; 0: never.
     """
 
     schema: int = 1
@@ -102,3 +103,4 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     streams: bool = False
     http_scheme: str = "http"
     cluster_id: str = ""
+    context_wait_ms: int = 0

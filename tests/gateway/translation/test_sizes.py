@@ -48,6 +48,8 @@ def test_the_am_container_holds_skein_the_negotiator_and_the_driver() -> None:
     assert sizes.am_memory_mb == 2048 + 500 + 300 + 200
     assert sizes.driver_heap_mb == 2048
     assert sizes.am_vcores == 1
+    least = plan_sizes({"spark.driver.minMemoryOverhead": "500"}, options)
+    assert least.am_memory_mb == 1024 + 500 + 300 + 200
     assert plan_sizes({"spark.driver.cores": "2", "spark.yarn.am.cores": "3"}, options).am_vcores == 3
 
 

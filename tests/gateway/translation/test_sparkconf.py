@@ -66,6 +66,7 @@ def test_yarns_settings() -> None:
             "spark.yarn.rolledLog.excludePattern=.*gz",
             "spark.yarn.exclude.nodes=b,c",
             "spark.yarn.report.interval=3s",
+            "spark.yarn.am.waitTime=2min",
             "spark.yarn.max.executor.failures=7",
             "spark.yarn.executor.failuresValidityInterval=2m",
         ),
@@ -82,6 +83,7 @@ def test_yarns_settings() -> None:
     assert result.exclude_hosts == ("a", "b", "c")
     assert result.options.submit.poll_interval_ms == 3000
     assert result.max_executor_failures == 7
+    assert result.context_wait_ms == 120_000
     assert result.options.executor.failure_window_ms == 120_000
     assert result.deploy_mode == "cluster"
 
@@ -226,6 +228,14 @@ def test_a_resource_that_yarn_is_not_asked_for_is_named(role: str) -> None:
     assert warning.startswith(f"{resource}.amount (--conf) is not asked of YARN")
 
 
+@pytest.mark.parametrize("role", ["am", "driver", "executor"])
+def test_yarns_own_words_for_resources_are_named(role: str) -> None:
+    names = ("gpu", "memory", "memory-mb", "mb", "cores", "vcores", "yarn.io/fpga")
+    keys = [f"spark.yarn.{role}.resource.{name}.amount" for name in names]
+    warnings = translated(*conf(*(f"{key}=2G" for key in keys)), "app.py").warnings
+    assert [warning.split()[0] for warning in warnings] == keys
+
+
 def test_environments_and_library_paths() -> None:
     result = translated(
         *conf(
@@ -362,6 +372,36 @@ def test_where_sparks_jars_are(line: list[str], expected: SparkJars | None) -> N
     result = translated(*line, "app.py")
     assert result.spark_jars == expected
     assert result.warnings == ()
+
+
+def test_the_path_of_sparks_jars_is_the_clusters() -> None:
+    line = conf("spark.yarn.jars=local:/gw/jars/*", "spark.yarn.config.gatewayPath=/gw")
+    result = translated(*line, *conf("spark.yarn.config.replacementPath=/cluster"), "app.py")
+    assert result.spark_jars == SparkJars("directory", "/cluster/jars")
+
+
+def test_the_users_classes_come_first_where_that_is_asked_for() -> None:
+    keys = {"spark.driver.userClassPathFirst", "spark.executor.userClassPathFirst"}
+    line = [*conf(*(f"{key}=true" for key in keys), "spark.driver.extraClassPath=/opt/o.jar"), "--jars", "local:/u.jar"]
+    for given in (line, [*conf("spark.yarn.user.classpath.first=true"), *line[4:]]):
+        for mode in ("client", "cluster"):
+            result = translated("--deploy-mode", mode, *given, "app.py")
+            assert {key: result.properties.get(key) for key in keys} == dict.fromkeys(keys, "true")
+            # Spark's class loaders look into these before what is on the JVM's own class path.
+            assert result.properties["spark.jars"] == "local:/u.jar"
+            assert result.driver_class_path == ("/opt/o.jar",)
+
+
+@pytest.mark.parametrize(
+    ("line", "mode"),
+    [
+        ([], "client"),
+        (conf("spark.submit.deployMode=cluster"), "cluster"),
+        (["--deploy-mode", "cluster", *conf("spark.submit.deployMode=client")], "cluster"),
+    ],
+)
+def test_where_the_deploy_mode_comes_from(line: list[str], mode: str) -> None:
+    assert translated("--master", "yarn", *line, "app.py").deploy_mode == mode
 
 
 def test_spark_jars_that_are_a_list_are_named_in_a_warning() -> None:

@@ -219,6 +219,7 @@ def _plan(
         attempts_are_forgotten=translation.yarn.attempt_failures_validity_interval_ms > 0,
         http_scheme=cluster.node_scheme,
         cluster_id=cluster.conf.get("yarn.resourcemanager.cluster-id") or "",
+        context_wait_ms=translation.context_wait_ms,
     )
 
 

@@ -80,6 +80,7 @@ _CONSUMED = frozenset(
 # Files of Spark's configuration directory that driver and executors look for on their class path.
 _CONF_FILES = ("log4j2.properties", "log4j2.xml", "metrics.properties", "hive-site.xml", "fairscheduler.xml")
 _LOG_LINKS = "spark.yarn.includeDriverLogsLink"
+_CONTEXT_WAIT = "spark.yarn.am.waitTime"
 # Spark's "never forgotten".
 _TEN_YEARS_MS = 3650 * 86_400_000
 _AM_ENVIRONMENT = "spark.yarn.appMasterEnv."
@@ -126,6 +127,7 @@ class Translation(msgspec.Struct, frozen=True, kw_only=True):
     deploy_mode: Literal["client", "cluster"]
     wait: bool
     log_links: bool = False
+    context_wait_ms: int = 0
     exclude_hosts: tuple[str, ...]
     program: str
     python_files: tuple[str, ...]
@@ -220,6 +222,7 @@ def translate(
         deploy_mode=deploy_mode,
         wait=_wait(request, given, options),
         log_links=truth(given.get(_LOG_LINKS, "false"), _LOG_LINKS),
+        context_wait_ms=_positive_ms(given, _CONTEXT_WAIT) if _CONTEXT_WAIT in given else 0,
         exclude_hosts=_exclude_hosts(request, given),
         program=program,
         python_files=hold.python_files(),

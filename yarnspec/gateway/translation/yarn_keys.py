@@ -61,7 +61,11 @@ YARN_KEYS: tuple[YarnKey, ...] = (
         "has no effect: the driver runs in the AM container; use spark.driver.memoryOverhead",
     ),
     YarnKey("spark.yarn.am.nodeLabelExpression", "honoured", "node label of the AM container"),
-    YarnKey("spark.yarn.am.waitTime", "warned", "has no effect: a program may make its SparkContext when it likes"),
+    YarnKey(
+        "spark.yarn.am.waitTime",
+        "honoured",
+        "a program that has made no SparkContext by then has failed; without it there is no limit (Spark: 100s)",
+    ),
     YarnKey(
         "spark.yarn.am.extraJavaOptions",
         "warned",
