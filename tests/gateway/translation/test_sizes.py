@@ -29,6 +29,7 @@ def executor_mb(**properties: str) -> int:
         ({"executor_memory": "10g", "executor_memoryOverheadFactor": "0.4"}, 10240 + 4096),
         ({"executor_memory": "2g", "executor_minMemoryOverhead": "1g"}, 2048 + 1024),
         ({"executor_memory": "2g", "executor_memoryOverhead": "100"}, 2048 + 100),
+        ({"executor_memoryOverheadFactor": "0.5", "executor_memoryOverhead": "100"}, 1024 + 100),
         ({"executor_pyspark_memory": "512m"}, 1024 + 384 + 512),
         ({"memory_offHeap_size": "1g"}, 1024 + 384),
         ({"memory_offHeap_size": "1g", "memory_offHeap_enabled": "true"}, 1024 + 384 + 1024),

@@ -254,6 +254,12 @@ def test_environments_and_library_paths() -> None:
     assert result.driver_class_path == ("/cluster/a.jar", "/b.jar")
 
 
+def test_the_queue_of_a_property_is_yarns_and_shown() -> None:
+    result = translated("-v", *conf("spark.yarn.queue=narrow"), "app.py")
+    assert result.yarn.queue == "narrow"
+    assert "spark.yarn.queue=narrow (--conf)" in result.report
+
+
 def test_what_only_a_shell_would_do_is_named() -> None:
     line = conf(
         *("spark.executorEnv.A=$(date)", "spark.yarn.appMasterEnv.B={{C}}", "spark.driver.extraClassPath=${D:-e}"),
@@ -282,6 +288,15 @@ def test_java_options_are_split_with_the_default_ones_first() -> None:
     )
     assert result.executor_java_options == ("-Dc", "-Da=x y", "-Db", "-XX:ActiveProcessorCount=3")
     assert result.driver_java_options == ("-Dspark.d=e",)
+
+
+@pytest.mark.parametrize(("line", "count"), [([], 1), (["--executor-cores", "4", "--driver-cores", "7"], 4)])
+def test_a_jvm_sees_as_many_processors_as_its_container_has_cores(line: list[str], count: int) -> None:
+    limits = conf(*(f"spark.{role}.limitActiveProcessorCount.enabled=true" for role in ("driver", "executor")))
+    result = translated(*line, *limits, "app.py")
+    assert result.executor_java_options == (f"-XX:ActiveProcessorCount={count}",)
+    assert result.driver_java_options == (f"-XX:ActiveProcessorCount={7 if line else 1}",)
+    assert translated(*line, "app.py").executor_java_options == ()
 
 
 VARIABLES = {"PYSPARK_PYTHON": "/shell", "PYSPARK_DRIVER_PYTHON": "/shell-driver"}
