@@ -154,6 +154,8 @@ def test_a_pattern_means_all_files_that_fit(here: Path) -> None:
     assert translated("--jars", f"{here}/*.jar", "app.py").properties["spark.jars"] == "x.jar,y.jar"
     result = translated("--files", "*.t?t", "--archives", f"{here}/*.zip", "--py-files", "b.*", "app.py")
     assert {file.link for file in result.files if file.executors} == {"f.txt", "a.zip", "z.zip", "b.py"}
+    (data,) = (file for file in translated("--archives", "a*.zip#data", "app.py").files if file.executors)
+    assert (data.link, data.source) == ("data", str(here / "a.zip"))
 
 
 def test_lists_of_spark_yarn_dist_are_added_to_those_of_the_flags(here: Path) -> None:
