@@ -228,6 +228,14 @@ def test_a_resource_that_yarn_is_not_asked_for_is_named(role: str) -> None:
     assert warning.startswith(f"{resource}.amount (--conf) is not asked of YARN")
 
 
+def test_another_resource_manager_by_a_property_is_named() -> None:
+    key = "spark.hadoop.yarn.resourcemanager.hostname"
+    result = translated(*conf(f"{key}=elsewhere", "spark.hadoop.yarn.timeline-service.enabled=false"), "app.py")
+    (warning,) = result.warnings
+    assert warning.startswith(f"{key} (--conf) is for the driver's Hadoop configuration only")
+    assert result.properties[key] == "elsewhere"
+
+
 @pytest.mark.parametrize("role", ["am", "driver", "executor"])
 def test_yarns_own_words_for_resources_are_named(role: str) -> None:
     names = ("gpu", "memory", "memory-mb", "mb", "cores", "vcores", "yarn.io/fpga")

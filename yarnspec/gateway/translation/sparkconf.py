@@ -313,6 +313,11 @@ def _warn(
                 warnings.append(f"{key} ({origins[key]}) has no effect: Spark has no such property.{hint}")
             elif row.treatment == "warned":
                 warnings.append(f"{key} ({origins[key]}) {row.note}")
+        elif key.startswith("spark.hadoop.yarn.resourcemanager."):
+            warnings.append(
+                f"{key} ({origins[key]}) is for the driver's Hadoop configuration only: the submit asks the cluster "
+                "that HADOOP_CONF_DIR names"
+            )
         elif _RESOURCE.fullmatch(key):
             warnings.append(
                 f"{key} ({origins[key]}) is not asked of YARN: containers are asked for by memory and cores only; use "
