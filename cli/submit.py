@@ -104,6 +104,7 @@ def _follow(submission: Submission, stdout: BinaryIO) -> Followed:
             output=streams(translation),
             poll_s=translation.options.submit.poll_interval_ms / 1000,
             start_wait_s=translation.options.resources.wait_timeout_ms / 1000,
+            log_links=translation.log_links,
         )
 
 

@@ -39,7 +39,7 @@ class ExecutorSize(msgspec.Struct, frozen=True, kw_only=True):
     heap_mb: int
     container_memory_mb: int
     cores: int
-    task_cpus: int = 1
+    task_cpus: float = 1
     label: str = ""
 
 
@@ -62,7 +62,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ``python`` has yarnspec and pyspark and runs the negotiator, ``driver_python`` the user's program,
     ``worker_python`` Spark's Python workers; ``activate`` is a shell line that makes them findable. ``streams``: the
     submit waits and wants the driver's output. ``max_attempts``: as many as the ResourceManager grants.
-    ``recovery_off``: why finished work is not kept although that was wanted.
+    ``recovery_off``: why finished work is not kept although that was wanted. ``http_scheme``: of the NodeManagers'
+    pages; ``cluster_id``: YARN's name of the cluster, if it has one. ``context_wait_ms``: a program
+    that has made no SparkContext by then is ended; 0: never.
     """
 
     schema: int = 1
@@ -99,3 +101,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     max_attempts: int = 2
     attempts_are_forgotten: bool = False
     streams: bool = False
+    http_scheme: str = "http"
+    cluster_id: str = ""
+    context_wait_ms: int = 0

@@ -150,6 +150,13 @@ def test_what_a_driver_is_told_of_earlier_ones(tmp_path: Path) -> None:
     assert second["spark.yarnspec.recovery.keep_bytes"] == "7"
 
 
+def test_a_local_jar_may_be_named_by_the_containers_variables() -> None:
+    given = "a.jar,local:${PARENT}/{{FILENAME}},local:/opt/$NONE.jar,hdfs://nn/$PARENT.jar"
+    assert properties.local_jars(given, {"PARENT": "/lib", "FILENAME": "x.jar"}) == (
+        "a.jar,local:/lib/x.jar,local:/opt/.jar,hdfs://nn/$PARENT.jar"
+    )
+
+
 def test_where_the_history_server_shows_it() -> None:
     assert properties.history_page({}, "application_1_0001") is None
     for address in ("history:18080", "http://history:18080/"):

@@ -11,6 +11,7 @@ import msgspec
 
 from yarnspec.spark.driver import bridge_file
 from yarnspec.spark.runtime import DEPLOY_MODE_KEY, MASTER
+from yarnspec.spark.variables import expand
 
 SHUFFLE_MANAGER = "org.yarnspec.recovery.ResumingShuffleManager"
 """The driver's only: it sets the key back before an executor asks for the configuration."""
@@ -95,6 +96,14 @@ def complete(
     if secret is not None:
         added |= {"spark.authenticate": "true", "spark.authenticate.secret": secret}
     return shipped | added
+
+
+def local_jars(jars: str, environment: Mapping[str, str]) -> str:
+    """The list with the references to the container's variables replaced in its ``local:`` entries, as in Spark.
+
+    Executors fetch such a jar from the path that the driver found, each on its own host.
+    """
+    return ",".join(expand(jar, environment) if jar.startswith("local:") else jar for jar in jars.split(","))
 
 
 def history_page(shipped: Mapping[str, str], application_id: str) -> str | None:

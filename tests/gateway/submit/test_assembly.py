@@ -127,6 +127,8 @@ def test_users_secrets_stay_in_the_properties_file(tmp_path: Path) -> None:
 
 def test_sparks_acls_hold_for_yarn_and_for_the_page() -> None:
     assert acls_of({"spark.ui.view.acls": "ann"}) is None
+    # YARN lets the owner in by itself.
+    assert acls_of({"spark.acls.enable": "true"}) == Acls()
     properties = {
         "spark.acls.enable": "true", "spark.admin.acls": "root", "spark.ui.view.acls": "ann, bob",
         "spark.modify.acls.groups": "ops",

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.gateway.cluster import HandMadeCluster
@@ -20,7 +21,7 @@ from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
 from yarnspec.gateway.submit import assembly
 from yarnspec.gateway.submit.preparation import Prepared, dry_run_document, prepare, read_request
 from yarnspec.gateway.translation import packing
-from yarnspec.plan import HADOOP_CONF_JAR_FILE, SPARK_JARS_LINK, SPARK_SECRET_FILE
+from yarnspec.plan import HADOOP_CONF_JAR_FILE, SPARK_JARS_LINK, SPARK_PROPERTIES_FILE, SPARK_SECRET_FILE
 from yarnspec.yarn.files.cluster_blocks import ListedBlocks
 from yarnspec.yarn.hadoop.hadoop_conf import ATTEMPTS_KEY
 from yarnspec.yarn.skein.skein_application import as_document
@@ -267,6 +268,30 @@ def test_what_cannot_be_read_or_packed_is_named(desk: Desk, tmp_path: Path, monk
 def test_yarns_settings_reach_the_hook(desk: Desk) -> None:
     hook = desk.prepare("--conf", "spark.yarn.priority=3", "--conf", "spark.yarn.tags=a,b").hook
     assert (hook.priority, hook.tags) == (3, ("a", "b"))
+
+
+def test_the_history_servers_address_may_refer_to_properties_of_hadoop_and_of_spark(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "spark.yarn.historyServer.address"
+    known = {"yarn.resourcemanager.hostname": "rm.example"}
+    ask = desk.cluster.conf.get
+    monkeypatch.setattr(desk.cluster.conf, "get", lambda name, default=None: known.get(name, ask(name, default)))
+    address = "http://${hadoopconf-yarn.resourcemanager.hostname}:${spark.history.ui.port}"
+    desk.prepare("--conf", f"{key}={address}/${{spark.none}}")
+    shipped = msgspec.json.decode((desk.directory / SPARK_PROPERTIES_FILE).read_bytes())
+    assert shipped[key] == "http://rm.example:18080/${spark.none}"
+    desk.prepare("--conf", f"{key}={address}", "--conf", "spark.history.ui.port=9")
+    shipped = msgspec.json.decode((desk.directory / SPARK_PROPERTIES_FILE).read_bytes())
+    assert shipped[key] == "http://rm.example:9"
+
+
+def test_the_links_to_logs_are_the_clusters(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (desk.prepare().plan.http_scheme, desk.prepare().plan.cluster_id) == ("http", "")
+    known = {"yarn.http.policy": "HTTPS_ONLY", "yarn.resourcemanager.cluster-id": "blue"}
+    ask = desk.cluster.conf.get
+    monkeypatch.setattr(desk.cluster.conf, "get", lambda name, default=None: known.get(name, ask(name, default)))
+    assert (desk.prepare().plan.http_scheme, desk.prepare().plan.cluster_id) == ("https", "blue")
 
 
 def test_the_dry_run_hides_secrets(desk: Desk) -> None:

@@ -14,15 +14,21 @@ from yarnspec.core.tasks.task_table import TaskTable
 
 WORTH_IT = 0.05
 """A slow host is kept when the work ends sooner with it by at least this share: below, its tasks only cost slots."""
+_ROUNDING = 1e-9
 _TAIL = 2.0
 """A straggler at the end costs this many ordinary tasks' time at most: it is found, and a copy runs instead."""
+
+
+def slots_of(cores: int, task_cpus: float) -> int:
+    """How many tasks so many cores take at once; a task may want a part of a core, as 0.1."""
+    return max(1, int(cores / task_cpus + _ROUNDING))
 
 
 class Slots:
     """The slots of the executors that run now."""
 
     def __init__(self, settings: Settings, containers: ExecutorTable, table: TaskTable) -> None:
-        self._task_cpus = max(1, settings.task_cpus)
+        self._task_cpus = settings.task_cpus
         self._usual_cores = settings.executor_vcores
         self._containers = containers
         self._table = table
@@ -30,11 +36,11 @@ class Slots:
     @property
     def of_new_executor(self) -> int:
         """How many slots a new executor brings."""
-        return max(1, self._usual_cores // self._task_cpus)
+        return slots_of(self._usual_cores, self._task_cpus)
 
     def of(self, row: Executor) -> int:
         """How many tasks an executor takes at once."""
-        return max(1, (row.cores or self._usual_cores) // self._task_cpus)
+        return slots_of(row.cores or self._usual_cores, self._task_cpus)
 
     def running(self) -> list[Executor]:
         """The executors that are registered and stay."""

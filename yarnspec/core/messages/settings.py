@@ -63,7 +63,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     executor_memory_mb: int
     executor_vcores: int = 1
     executor_label: str = ""
-    task_cpus: int = 1
+    task_cpus: float = 1
     registered_ratio: float = 0.8
     registered_wait_ms: int = 30_000
     dynamic_bounds: tuple[int, int] | None = None

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from yarnspec.core.blocking.hosts import Hosts
+from yarnspec.core.containers.capacity import slots_of
 from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.containers.placing import Placing
 from yarnspec.core.messages.commands import PlacementRule
@@ -89,7 +90,7 @@ def plan_of_request(request: SubmitRequest) -> PlacementPlan:
         executor_label=sizes.executor.label,
         placement=in_effect(options),
     )
-    slots = max(1, sizes.executor.cores // sizes.executor.task_cpus)
+    slots = slots_of(sizes.executor.cores, sizes.executor.task_cpus)
     blocked = dict.fromkeys(listed, "it is on the cluster's list of blocked hosts")
     blocked |= dict.fromkeys(translation.exclude_hosts, "it is excluded at submit")
     reports = [report_of(host, constraint_of(options)) for host in hosts]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import sys
 from collections.abc import Callable
@@ -28,7 +29,13 @@ from yarnspec.gateway.translation.sparkconf import OWNED_KEYS, Translation, tran
 from yarnspec.options import Loaded
 from yarnspec.plan import HADOOP_CONF_JAR_FILE, SPARK_JARS_LINK, Plan, Program
 from yarnspec.spark.runtime import MASTER
-from yarnspec.yarn.hadoop.hadoop_conf import ATTEMPTS_KEY, GLOBAL_ATTEMPTS_KEY, passed_over, write_conf_jar
+from yarnspec.yarn.hadoop.hadoop_conf import (
+    ATTEMPTS_KEY,
+    GLOBAL_ATTEMPTS_KEY,
+    HadoopConf,
+    passed_over,
+    write_conf_jar,
+)
 from yarnspec.yarn.hadoop.option_files import load_options
 from yarnspec.yarn.rm.hosts import ALL_STATES, check_fits, check_known
 from yarnspec.yarn.rm.placement_mode import ResolvedMode, resolve
@@ -37,6 +44,9 @@ from yarnspec.yarn.skein.skein_application import UNCOUNTED_ATTEMPTS, LocalizedF
 from yarnspec.yarn.skein.skein_submission import AmHost, RolledLogs, SubmissionHook
 
 _SECRET_BYTES = 32
+_HISTORY_SERVER = "spark.yarn.historyServer.address"
+_REFERENCE = re.compile(r"\$\{(?P<hadoop>hadoopconf-)?(?P<name>[^}]+)\}")
+_SPARKS_DEFAULTS = {"spark.history.ui.port": "18080"}
 _YARN_ATTEMPTS = 2
 
 
@@ -115,7 +125,7 @@ def prepare(
         everywhere[SPARK_JARS_LINK] = spark_jars_file(translation.spark_jars.location, cluster, dry=request.dry_run)
     service = shuffleservice.properties(translation.properties, cluster.conf)
     shipment = Shipment(
-        properties=translation.properties | sizes.properties | service,
+        properties=translation.properties | sizes.properties | service | _history_server(translation, cluster.conf),
         secret=secrets.token_hex(_SECRET_BYTES)
         if shuffleservice.authenticates(translation.properties, cluster.conf)
         else None,
@@ -202,6 +212,9 @@ def _plan(
         max_executor_failures=translation.max_executor_failures,
         recovery_off=translation.recovery_off,
         attempts_are_forgotten=translation.yarn.attempt_failures_validity_interval_ms > 0,
+        http_scheme=cluster.node_scheme,
+        cluster_id=cluster.conf.get("yarn.resourcemanager.cluster-id") or "",
+        context_wait_ms=translation.context_wait_ms,
     )
 
 
@@ -213,6 +226,20 @@ def granted_attempts(cluster: Cluster, wanted: int) -> int:
         return min(wanted, int(told) if told else own_cap)
     except ValueError:
         return min(wanted, own_cap)
+
+
+def _history_server(translation: Translation, conf: HadoopConf) -> dict[str, str]:
+    """The History Server's address with the references that Spark replaces in it; what is not known stays."""
+
+    def value(found: re.Match[str]) -> str:
+        if found["hadoop"]:
+            known = conf.get(found["name"])
+        else:
+            known = translation.properties.get(found["name"], _SPARKS_DEFAULTS.get(found["name"]))
+        return found[0] if known is None else known
+
+    address = translation.properties.get(_HISTORY_SERVER)
+    return {} if address is None else {_HISTORY_SERVER: _REFERENCE.sub(value, address)}
 
 
 def _for_yarn(file: ShippedFile, directory: Path, say: Callable[[str], None]) -> LocalizedFile:

@@ -30,6 +30,7 @@ from yarnspec.gateway.translation.cluster_paths import (
     class_path,
     cluster_paths,
     left_to_a_shell,
+    local_jars,
     spark_jars,
     unusual_references,
 )
@@ -78,10 +79,13 @@ _CONSUMED = frozenset(
 )
 # Files of Spark's configuration directory that driver and executors look for on their class path.
 _CONF_FILES = ("log4j2.properties", "log4j2.xml", "metrics.properties", "hive-site.xml", "fairscheduler.xml")
+_LOG_LINKS = "spark.yarn.includeDriverLogsLink"
+_CONTEXT_WAIT = "spark.yarn.am.waitTime"
 # Spark's "never forgotten".
 _TEN_YEARS_MS = 3650 * 86_400_000
 _AM_ENVIRONMENT = "spark.yarn.appMasterEnv."
 _EXECUTOR_ENVIRONMENT = "spark.executorEnv."
+_RESOURCE = re.compile(r"spark\.(driver|executor)\.resource\.[^.]+\.amount")
 # What a shell can export.
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -122,6 +126,8 @@ class Translation(msgspec.Struct, frozen=True, kw_only=True):
     options: Options
     deploy_mode: Literal["client", "cluster"]
     wait: bool
+    log_links: bool = False
+    context_wait_ms: int = 0
     exclude_hosts: tuple[str, ...]
     program: str
     python_files: tuple[str, ...]
@@ -215,6 +221,8 @@ def translate(
         options=translated,
         deploy_mode=deploy_mode,
         wait=_wait(request, given, options),
+        log_links=truth(given.get(_LOG_LINKS, "false"), _LOG_LINKS),
+        context_wait_ms=_positive_ms(given, _CONTEXT_WAIT) if _CONTEXT_WAIT in given else 0,
         exclude_hosts=_exclude_hosts(request, given),
         program=program,
         python_files=hold.python_files(),
@@ -305,6 +313,16 @@ def _warn(
                 warnings.append(f"{key} ({origins[key]}) has no effect: Spark has no such property.{hint}")
             elif row.treatment == "warned":
                 warnings.append(f"{key} ({origins[key]}) {row.note}")
+        elif key.startswith("spark.hadoop.yarn.resourcemanager."):
+            warnings.append(
+                f"{key} ({origins[key]}) is for the driver's Hadoop configuration only: the submit asks the cluster "
+                "that HADOOP_CONF_DIR names"
+            )
+        elif _RESOURCE.fullmatch(key):
+            warnings.append(
+                f"{key} ({origins[key]}) is not asked of YARN: containers are asked for by memory and cores only; use "
+                "a node label for hosts that have it"
+            )
         elif is_owned(key, given) and key not in ("spark.master", "spark.submit.deployMode"):
             reason = OWNED_KEYS.get(key, "it is between yarnspec's own parts")
             warnings.append(f"{key} ({origins[key]}) is ignored: yarnspec sets it, since {reason}")
@@ -349,7 +367,7 @@ def _load_files(given: Mapping[str, str], hold: Hold) -> dict[str, str]:
         "spark.submit.pyFiles": hold.python_list(
             entries("spark.yarn.dist.pyFiles", "spark.submit.pyFiles"), "--py-files"
         ),
-        "spark.jars": hold.submit_list(entries("spark.yarn.dist.jars", "spark.jars"), "--jars"),
+        "spark.jars": local_jars(given, hold.submit_list(entries("spark.yarn.dist.jars", "spark.jars"), "--jars")),
         "spark.files": hold.container_list(entries("spark.yarn.dist.files", "spark.files"), "--files", "FILE"),
         "spark.archives": hold.container_list(
             entries("spark.yarn.dist.archives", "spark.archives"), "--archives", "ARCHIVE"
@@ -365,8 +383,9 @@ def _ship_ivy_settings(properties: dict[str, str], hold: Hold) -> None:
     key = "spark.jars.ivySettings"
     if key in properties:
         for named in resolve(properties[key], key)[:1]:
-            if named.place == "gateway":
-                properties[key] = hold.load(named, key, executors=False)
+            if named.place != "gateway":
+                raise UsageError(f"{key}: {properties[key]} must be a file of this machine, as for Spark")
+            properties[key] = hold.load(named, key, executors=False)
 
 
 def _load_conf_files(environ: Mapping[str, str], hold: Hold) -> None:
@@ -383,7 +402,7 @@ def _yarn_settings(request: SubmitRequest, given: Mapping[str, str], options: Op
     return YarnSettings(
         name=_name(request, given),
         queue=given.get("spark.yarn.queue", "default"),
-        tags=tuple(tag.strip() for tag in given.get("spark.yarn.tags", "").split(",") if tag.strip()),
+        tags=tuple(dict.fromkeys(tag.strip() for tag in given.get("spark.yarn.tags", "").split(",") if tag.strip())),
         priority=whole_number(given[priority], priority, least=0) if priority in given else None,
         max_attempts=options.am.max_attempts,
         attempt_failures_validity_interval_ms=duration_ms(given[interval], interval) if interval in given else -1,
