@@ -15,7 +15,7 @@ from tests.gateway.cluster import APP, HOSTS, HandMadeCluster, HandMadeNegotiato
 from tests.observe.page.histories import recorded
 from yarnspec.cli.main import cli
 from yarnspec.core.messages import commands
-from yarnspec.core.tasks.running_attempts import RunningAttempt
+from yarnspec.core.messages.events import RunningAttempt
 from yarnspec.observe.forms.records import encode
 
 LATER = "application_1700000000000_0012"

@@ -228,7 +228,7 @@ def test_every_event_of_the_core_takes_part() -> None:
         "TargetExecutorsChanged", "ExecutorsUnwanted", "ContainerAllocated", "RequestFailed", "ContainerStarted",
         "DriverLost", "ContainerDropped", "ContainerLost", "PlacementAcknowledged", "ResourceManagerReconnected",
         "PlacementProblem",
-        "PendingExplained", "StageStarted", "StageFinished", "TaskFinished", "ProgramWarned", "TimerFired",
+        "PendingExplained", "StageStarted", "StageFinished", "AttemptsStarted", "TaskFinished", "ProgramWarned", "TimerFired",
         "ExecutorRemoved", "ScaleRequested", "ContainersPreempted", "FeedLagged", "Observed", "JobStarted", "JobEnded",
         "CopyRefused",
         "ClusterBlocksRead", "JournalReplayed", "RecordingEnded", "SavedUnreadable", "ShuffleDeclared",

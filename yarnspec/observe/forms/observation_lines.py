@@ -1,7 +1,8 @@
 """Observations of stages and tasks as lines of the event log, without an object for each.
 
 A row that tells of a stage's start or end, or of the end of a task's attempt, is a record: ``StageStarted``,
-``StageFinished``, ``TaskFinished``. The other rows are no records. Of 100,000 task ends each costs a few microseconds
+``StageFinished``, ``TaskFinished``. The attempts that a batch leaves running are one record, ``AttemptsStarted``: a
+driver's death must not hide them. The other rows are no records. Of 100,000 task ends each costs a few microseconds
 here, where making an event, a record and a dictionary would cost ten times as much; a test compares the bytes.
 """
 
@@ -12,8 +13,9 @@ from collections.abc import Callable, Iterator
 import msgspec
 import numpy as np
 
+from yarnspec.core.messages.events import AttemptsStarted, RunningAttempt
 from yarnspec.core.messages.observations import Observations, RowKind, State
-from yarnspec.observe.forms.records import SCHEMA
+from yarnspec.observe.forms.records import SCHEMA, encode, record_of
 
 _RECORDED = (RowKind.STAGE_STARTED, RowKind.TASK_ENDED, RowKind.STAGE_ENDED)
 _STATES = {int(state): f'"state":"{state.name}"' for state in State}
@@ -24,14 +26,14 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def recorded(rows: Observations) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _recorded(rows: Observations) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """The places of the rows that are records."""
     return np.flatnonzero(np.isin(rows.kind, _RECORDED))
 
 
 def lines(rows: Observations, *, seq: int, time_ms: int, epoch: int) -> Iterator[tuple[bool, bytes]]:
-    """For each recorded row whether it is a task's end, and its line; the first gets the number ``seq``."""
-    places = recorded(rows)
+    """For each record whether it is about attempts, and its line; the first gets the number ``seq``."""
+    places = _recorded(rows)
     # One more at the end: the code for "not known", -1, finds it.
     hosts = [*map(_text, rows.hosts), '""']
     executors = [*map(_text, rows.executors), '""']
@@ -64,6 +66,27 @@ def lines(rows: Observations, *, seq: int, time_ms: int, epoch: int) -> Iterator
                 f'"stage_attempt":{stage_attempt},"failure":{_text(failure)}}}\n'
             )
             yield False, line.encode()
+    begun = attempts_begun(rows)
+    if begun:
+        told = record_of(AttemptsStarted(attempts=begun), seq=seq + len(places), time_ms=time_ms, epoch=epoch)
+        yield True, encode(told)
+
+
+def attempts_begun(rows: Observations) -> tuple[RunningAttempt, ...]:
+    """The attempts that began by these rows, and did not end by them."""
+    begun = np.flatnonzero(rows.kind == RowKind.TASK_STARTED)
+    begun = begun[~np.isin(rows.task_id[begun], rows.task_id[rows.kind == RowKind.TASK_ENDED])]
+    names = ("stage", "stage_attempt", "index", "attempt", "task_id", "executor", "host", "launch_ms", "speculative")
+    hosts, executors = (*rows.hosts, ""), (*rows.executors, "")
+    return tuple(
+        RunningAttempt(
+            stage=stage, stage_attempt=stage_attempt, index=index, attempt=attempt, task_id=task_id,
+            executor_id=executors[executor], host=hosts[host], launch_ms=launch_ms, speculative=speculative == 1,
+        )
+        for stage, stage_attempt, index, attempt, task_id, executor, host, launch_ms, speculative in zip(
+            *(getattr(rows, name)[begun].tolist() for name in names), strict=True
+        )
+    )  # fmt: skip
 
 
 def _state_name(state: int) -> str:

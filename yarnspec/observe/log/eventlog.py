@@ -130,11 +130,11 @@ class EventLog:
         return record
 
     def append_rows(self, rows: Observations, time_ms: int) -> None:
-        """Log the stages' starts and ends and the tasks' ends among observations, each as a record of its own."""
+        """Log the observations that are records (``observe/forms/observation_lines.py``)."""
         with self._changed:
-            for is_task_end, data in lines(rows, seq=self._seq + 1, time_ms=time_ms, epoch=self.epoch):
+            for is_of_attempts, data in lines(rows, seq=self._seq + 1, time_ms=time_ms, epoch=self.epoch):
                 self._seq += 1
-                (self._task_ends if is_task_end else self._others).add(Line(self._seq, data))
+                (self._task_ends if is_of_attempts else self._others).add(Line(self._seq, data))
                 self._write_later(data)
             self._changed.notify_all()
 

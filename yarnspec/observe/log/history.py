@@ -34,7 +34,7 @@ RESULT_FILE = "result.json"
 STATUS_FILE = "status.json"
 REPORT_FILE = "report.html"
 
-_TASK_END = b'"type":"TaskFinished"'
+_ABOUT_ATTEMPTS = re.compile(rb'"type":"(?:TaskFinished|AttemptsStarted)"')
 _SEQ = re.compile(rb'"seq":(\d+)')
 _ENVELOPE_BYTES = 160
 _PIECE_BYTES = 4 * 1024 * 1024
@@ -241,7 +241,7 @@ class History:
         """
         damaged: list[str] = []
         for line in self.event_lines(application_id, epoch, writer_gone=writer_gone):
-            if not task_ends and _TASK_END in line[:_ENVELOPE_BYTES]:
+            if not task_ends and _ABOUT_ATTEMPTS.search(line, 0, _ENVELOPE_BYTES):
                 continue
             try:
                 yield decode(line)
