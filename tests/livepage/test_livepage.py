@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,9 +10,8 @@ import html5lib
 import pytest
 from starlette.testclient import TestClient
 
-from tests.observe.page.histories import APP, attempt, task, told
+from tests.observe.page.histories import APP, attempt, begun, task, told
 from yarnspec.core.messages import commands, events
-from yarnspec.core.tasks.running_attempts import RunningAttempt
 from yarnspec.errors import ClusterUnreachable
 from yarnspec.livepage.follower import Drawn, Follower
 from yarnspec.livepage.report import write_report
@@ -23,9 +23,7 @@ from yarnspec.observe.log.history import ApplicationRecord, History
 from yarnspec.yarn.files.local_files import LocalFiles
 
 STAGE = events.StageStarted(stage=0, stage_attempt=0, name="count", tasks=2)
-RUNNING = RunningAttempt(
-    stage=0, stage_attempt=0, index=1, attempt=0, task_id=7, executor_id="1", host="w7", launch_ms=1_750_000_003_000
-)
+BEGUN = begun(7, host="w7", index=1)
 
 
 class Negotiator:
@@ -33,16 +31,12 @@ class Negotiator:
 
     def __init__(self) -> None:
         self.document = StatusDocument(application_id=APP, name="job", state="RUNNING", phase="executing", attempt=1)
-        self.attempts: tuple[RunningAttempt, ...] = ()
         self.silent = False
 
     def status(self) -> StatusDocument:
         if self.silent:
             raise ClusterUnreachable("no answer")
         return self.document
-
-    def running(self) -> tuple[RunningAttempt, ...]:
-        return self.attempts
 
 
 @pytest.fixture
@@ -80,8 +74,9 @@ def test_what_is_written_appears_and_what_has_not_changed_is_not_drawn_again(
     assert "<b>w1</b>" in drawn.body
     assert page.now() is drawn
     html5lib.HTMLParser(strict=True).parse(drawn.whole)
-    negotiator.attempts = (RUNNING,)
+    write(tmp_path, told(attempt(), STAGE, task(0), BEGUN)[3:])
     assert "<b>w7</b>" in page.now().body
+    assert page.now() is not page.now()  # what runs grows
 
 
 def test_a_line_that_is_half_written_is_read_when_it_is_whole(tmp_path: Path, negotiator: Negotiator) -> None:
@@ -104,6 +99,18 @@ def test_the_driver_dies_and_the_next_epoch_follows(tmp_path: Path, negotiator: 
     body = page.now().body
     assert "the driver died (exit code 137): killed" in body
     assert "driver epoch 2 begins: it died" in body
+
+
+def test_attempts_that_ran_when_the_driver_or_the_master_died_stay_on_the_page(
+    tmp_path: Path, negotiator: Negotiator
+) -> None:
+    lost = events.DriverLost(exit_code=137, reason="killed")
+    earlier = told(attempt(), STAGE, BEGUN, begun(8, host="w8"))
+    write(tmp_path, told(attempt(2, "it was killed"), STAGE, begun(9, host="w9"), lost, epoch=2), epoch=2)
+    body = follower(tmp_path, negotiator, [*earlier], first=2).now().body
+    told_of = r"<title>task 0.\d+, attempt 0, executor 1: lost with the driver, [^:<]*: ([^<]*)</title>"
+    over, died = "driver epoch 1 was over", "the driver died (exit code 137)"
+    assert sorted(re.findall(told_of, body)) == [over, over, died]
 
 
 def test_earlier_attempts_come_out_of_the_history(tmp_path: Path, negotiator: Negotiator) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.observe.page.histories import START_MS, attempt, folded, many, recorded, task, told
+from tests.observe.page.histories import START_MS, attempt, begun, folded, many, recorded, task, told
 from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.observations import State
-from yarnspec.core.tasks.running_attempts import RunningAttempt
-from yarnspec.observe.page.attempts import AttemptTable
+from yarnspec.observe.page.attempts import LOST_WITH_DRIVER, AttemptTable
 from yarnspec.observe.page.container_rows import over_time
 from yarnspec.observe.page.drawing import Scale, busy, strip
 from yarnspec.observe.page.host_rows import host_rows
@@ -24,9 +24,9 @@ from yarnspec.observe.page.timeline import timeline
 STAGE = events.StageStarted(stage=0, stage_attempt=0, name="count", tasks=12)
 
 
-def scene(*messages: events.Event | commands.Command, running: tuple[RunningAttempt, ...] = ()) -> Scene:
+def scene(*messages: events.Event | commands.Command) -> Scene:
     fold, document = folded(told(*messages))
-    return scene_of(fold, document, START_MS + 60_000, running)
+    return scene_of(fold, document, START_MS + 60_000)
 
 
 def slow_host(took_ms: int = 30_000) -> list[events.TaskFinished]:
@@ -57,20 +57,48 @@ class TestAttempts:
         assert int(kept.launch_ms.min()) == table.forgotten_until_ms
 
     def test_what_runs_is_there_until_now(self) -> None:
-        now = RunningAttempt(
-            stage=0,
-            stage_attempt=0,
-            index=3,
-            attempt=0,
-            task_id=3,
-            executor_id="1",
-            host="w9",
-            launch_ms=START_MS + 4_000,
-        )  # fmt: skip
-        found = scene(attempt(), STAGE, task(0), running=(now,))
+        found = scene(attempt(), STAGE, begun(0), task(0), begun(3, host="w9"))
         assert found.attempts.running.tolist() == [False, True]
         assert int(found.attempts.finish_ms[-1]) == START_MS + 60_000
-        assert {band.host: list(band.bars) for band in timeline(found).bands} == {"w1": ["ok"], "w9": ["running"]}
+        bars = {band.host: list(band.bars) for band in timeline(found).bands}
+        assert bars == {"w1": ["ok"], "w9": ["running"]}
+
+    @pytest.mark.parametrize(
+        ("last", "state"),
+        [
+            (events.DriverLost(exit_code=137, reason="killed"), LOST_WITH_DRIVER),
+            (commands.FinishApplication(reason="killed by me", status="KILLED", exit_code=7), State.KILLED),
+            (events.DriverReady(driver_url="spark://d:2"), State.KILLED),
+        ],
+        ids=["the driver dies", "the application ends", "another context begins"],
+    )
+    def test_what_ran_when_its_driver_ended(self, last: events.Event | commands.Command, state: int) -> None:
+        found = scene(attempt(), STAGE, task(0), begun(3, host="w9"), last)
+        assert found.attempts.state.tolist() == [State.SUCCESS, state]
+        assert found.attempts.took_ms.tolist() == [1_000, 2_000]
+        assert not found.fold.running
+
+    def test_what_ran_when_the_application_master_died(self) -> None:
+        fold, document = folded([
+            *told(attempt(), STAGE, task(0), begun(3, host="w9")),
+            *told(attempt(2, "it was lost"), STAGE, begun(0, launch_ms=START_MS + 10_000), epoch=2, step_ms=9_000),
+        ])  # fmt: skip
+        found = scene_of(fold, document, START_MS + 60_000)
+        assert found.attempts.state.tolist() == [State.SUCCESS, LOST_WITH_DRIVER, State.RUNNING]
+        assert found.attempts.took_ms.tolist() == [1_000, 6_000, 50_000]
+        assert [one.state for one in fold.stages] == ["FAILED", "RUNNING"]
+        assert {band.host: list(band.bars) for band in timeline(found).bands} == {
+            "w1": ["ok", "running"],
+            "w9": ["gone"],
+        }
+        assert {one.host: (one.lost, one.killed) for one in host_rows(found)[0]}["w9"] == (1, 0)
+        assert [one.lost for one in stage_rows(found)[0]] == [1, 0]
+        assert any("1 task attempt ran then and was lost" in one.text for one in sentences(found))
+
+    def test_nothing_runs_in_an_application_that_was_killed(self) -> None:
+        fold, document = folded(told(attempt(), STAGE, task(0), begun(3)))
+        killed = msgspec.structs.replace(document, state="KILLED")
+        assert scene_of(fold, killed, START_MS + 60_000).attempts.lost.tolist() == [False, True]
 
 
 class TestSpeeds:
@@ -122,7 +150,7 @@ class TestTasks:
             task(0, state="KILLED", finish_ms=START_MS + 8_100),
         )  # fmt: skip
         [group] = task_groups(found)
-        assert [one.kind for one in group.tasks[0].attempts] == ["lost", "won"]
+        assert [one.kind for one in group.tasks[0].attempts] == ["killed", "won"]
         [copy], more = copy_rows(found)
         assert (copy.task, copy.winner, copy.original, copy.copy, copy.why, more) == (
             "0.0", "the copy", "w1, 5.1 s", "w2, 3.0 s", "slow: 4.0 x", 0

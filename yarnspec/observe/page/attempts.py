@@ -19,13 +19,15 @@ _FIELDS = (
 _FLUSH_ROWS = 8_192
 MOST_ATTEMPTS = 400_000
 _MOST_TEXTS = 5_000
+LOST_WITH_DRIVER = 4
+"""How an attempt ended that ran when its driver died. Spark has no such state: nobody told of its end."""
 
 
 @dataclass(frozen=True)
 class Attempts:
     """Task attempts, one row each. ``stage`` is a place in the fold's list of stages, not Spark's number.
 
-    A running attempt has the state RUNNING, and ``finish_ms`` is the moment of the page.
+    ``state`` is a ``State`` or ``LOST_WITH_DRIVER``. A running attempt's ``finish_ms`` is the moment of the page.
     """
 
     stage: IntColumn
@@ -70,6 +72,18 @@ class Attempts:
     def failed(self) -> BoolColumn:
         """Which failed."""
         found: BoolColumn = self.state == State.FAILED
+        return found
+
+    @cached_property
+    def lost(self) -> BoolColumn:
+        """Which ran when their driver died."""
+        found: BoolColumn = self.state == LOST_WITH_DRIVER
+        return found
+
+    @cached_property
+    def killed(self) -> BoolColumn:
+        """Which were ended early, as no longer needed."""
+        found: BoolColumn = self.state == State.KILLED
         return found
 
     @cached_property

@@ -33,6 +33,7 @@ class HostRow:
     done: int
     failed: int
     killed: int
+    lost: int
     copies_away: int
     kept_outputs: int
     kept_bytes: int
@@ -65,7 +66,8 @@ def host_rows(scene: Scene) -> tuple[list[HostRow], int]:
                 running=int(np.count_nonzero(attempts.running[mine])),
                 done=int(np.count_nonzero(attempts.succeeded[mine])),
                 failed=int(np.count_nonzero(attempts.failed[mine])),
-                killed=int(np.count_nonzero(~(attempts.running | attempts.succeeded | attempts.failed)[mine])),
+                killed=int(np.count_nonzero(attempts.killed[mine])),
+                lost=int(np.count_nonzero(attempts.lost[mine])),
                 copies_away=away[number],
                 kept_outputs=outputs.outputs if outputs else 0, kept_bytes=outputs.bytes if outputs else 0,
                 why=_why(scene, block, host), block=block if block is not None and block.level in WIDE else None,

@@ -12,7 +12,6 @@ import jinja2
 import markupsafe
 import msgspec
 
-from yarnspec.core.tasks.running_attempts import RunningAttempt
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.moments import at_time, clock, day_clock, span
 from yarnspec.observe.forms.told import clipped, told
@@ -58,12 +57,11 @@ def page(
     document: StatusDocument,
     now_ms: int,
     *,
-    running: tuple[RunningAttempt, ...] = (),
     source: Source | None = None,
     live: Live | None = None,
 ) -> str:
     """The whole document."""
-    return page_around(body(fold, document, now_ms, running=running, source=source, live=live), document, live)
+    return page_around(body(fold, document, now_ms, source=source, live=live), document, live)
 
 
 def page_around(part: str, document: StatusDocument, live: Live | None = None) -> str:
@@ -79,12 +77,11 @@ def body(
     document: StatusDocument,
     now_ms: int,
     *,
-    running: tuple[RunningAttempt, ...] = (),
     source: Source | None = None,
     live: Live | None = None,
 ) -> str:
     """What changes of it while the application runs."""
-    scene = scene_of(fold, document, now_ms, running)
+    scene = scene_of(fold, document, now_ms)
     template = _environment().get_template("body.html")
     text = template.render(_context(scene, source or Source(), live))
     for _ in range(_TRIES):

@@ -16,10 +16,9 @@ from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages.commands import Command, Verdict
 from yarnspec.core.messages.events import Event
 from yarnspec.core.messages.observations import NONE, Observations, RowKind, State
-from yarnspec.core.tasks.running_attempts import RunningAttempt
 from yarnspec.observe.forms.records import Record, UnreadableRecordError
 from yarnspec.observe.hindsight.offline import Findings
-from yarnspec.observe.page.attempts import Attempts, AttemptTable, Row, joined, of_rows
+from yarnspec.observe.page.attempts import LOST_WITH_DRIVER, Attempts, AttemptTable, Row, joined, of_rows
 from yarnspec.observe.page.spans import BlockSpan, ContainerSpan, CopyAsked, Moment, StageSpan
 from yarnspec.observe.status.blocks import BlockKey, block_key
 
@@ -29,6 +28,7 @@ _MOST_BLOCKS = 2_000
 _MOST_MOMENTS = 200
 _MOST_COPIES = 5_000
 _MOST_STEPS = 5_000
+_MOST_RUNNING = 100_000
 SHOWN_EVENTS = 300
 _NUMBER_LIMIT, _TIME_LIMIT_MS = 2**31, 2**42
 """What is not below is damaged: no stage has such a number, and no task of this century ended then."""
@@ -36,6 +36,7 @@ _NOISE = frozenset({
     "TaskFinished", "HostsReported", "UpdatePlacement", "UpdateTaskBlocks", "SetTimer", "TimerFired", "OutputsDurable",
     "PlacementAcknowledged", "RecordShuffle", "ShuffleDeclared", "AnswerShuffle", "ShuffleDropped", "RecordProgress",
     "RecordState", "HeldBlocksTold", "AskHeldBlocks", "JobStarted", "JobEnded", "StageStarted", "StageFinished",
+    "AttemptsStarted",
 })  # fmt: skip
 """What comes often and says little alone; the page has it in other forms, and `yarnspec events` has all."""
 
@@ -137,18 +138,18 @@ class PageFold:
         for host in findings.hosts:
             self.would_be_slow[host.verdict.host] = (host.at_ms, host.verdict.reason)
 
-    def everything(self, now_ms: int, running: tuple[RunningAttempt, ...] = ()) -> Attempts:
-        """All attempts: those that have ended, and those that run as of this moment."""
-        started = [(*row[:9], now_ms, row[10]) for row in self._started.values()]
-        told = [
-            (
-                self._place(one.stage, one.stage_attempt, one.launch_ms), one.index, one.attempt, one.task_id,
-                self._number(one.host, self.hosts), self._number(one.executor_id, self.executors), int(State.RUNNING),
-                int(one.speculative), one.launch_ms, max(now_ms, one.launch_ms), NONE,
-            )
-            for one in running
-        ]  # fmt: skip
-        return joined(self.attempts.table(), of_rows([*started, *told]))
+    def everything(self, now_ms: int, *, over: bool = False) -> Attempts:
+        """All attempts: those that have ended, and those that run as of this moment.
+
+        ``over``: the application has ended, so nothing runs. Its end is not among the records if it was killed.
+        """
+        state = LOST_WITH_DRIVER if over else int(State.RUNNING)
+        return joined(self.attempts.table(), of_rows([_until(row, state, now_ms) for row in self._started.values()]))
+
+    @property
+    def running(self) -> int:
+        """How many attempts run."""
+        return len(self._started)
 
     @property
     def position(self) -> str:
@@ -175,6 +176,8 @@ class PageFold:
         if record.seq > expected:
             self.gaps.append(Gap(record.seq - expected, record.time_ms))
         if record.epoch != self._epoch:
+            self._end_attempts(record.time_ms, LOST_WITH_DRIVER, f"driver epoch {self._epoch} was over")
+            self._end_stages(record.time_ms)
             self._now = {}
         self._epoch, self._seq = record.epoch, record.seq
 
@@ -194,9 +197,14 @@ class PageFold:
                 self._step(self.wanted, (time_ms, max(0, count)))
             case events.PendingExplained(reason=reason):
                 self._step(self.pending, (time_ms, reason))
+            case events.AttemptsStarted(attempts=attempts):
+                self._attempts_started(attempts)
             case events.DriverReady():
+                # A program may begin a second context. What ran in the first one is over, whether or not that was told.
+                self._end_attempts(time_ms, int(State.KILLED), "its Spark context was over")
                 self._moment(time_ms, "ready", "the driver takes executors")
             case events.DriverLost(reason=reason, exit_code=code):
+                self._end_attempts(time_ms, LOST_WITH_DRIVER, f"the driver died (exit code {code})")
                 self._end_stages(time_ms)
                 self._moment(time_ms, "lost", f"the driver died (exit code {code}): {reason}")
             case events.CopyRefused():
@@ -210,7 +218,6 @@ class PageFold:
                 known.ended_ms, known.diagnostics = time_ms, known.diagnostics or "its application attempt ended"
         for key in list(self._open_blocks):
             self._open_blocks.pop(key).ended_ms = time_ms
-        self._end_stages(time_ms)
         before = f": attempt {event.attempt - 1} was lost, {event.attempt_before}" if event.attempt_before else ""
         kind = "attempt" if event.attempt == 1 else "again"
         self._moment(time_ms, kind, f"application attempt {event.attempt} begins on {event.host}{before}")
@@ -240,18 +247,38 @@ class PageFold:
         if isinstance(event, events.ContainerStarted) and known.started_ms is None:
             known.started_ms, known.cores = time_ms, event.cores
 
+    # attempts
+
+    def _attempts_started(self, attempts: tuple[events.RunningAttempt, ...]) -> None:
+        for one in attempts:
+            if not _is_sound(one, one.launch_ms):
+                self.unreadable += 1
+                continue
+            row = self._row(one, int(State.RUNNING), one.launch_ms)
+            self._started[row[0], row[3]] = row
+        while len(self._started) > _MOST_RUNNING:
+            del self._started[next(iter(self._started))]
+
     def _task_finished(self, event: events.TaskFinished) -> None:
-        numbers = (event.stage, event.stage_attempt, event.index, event.attempt, event.task_id)
-        times = (event.launch_ms, event.finish_ms)
-        if not all(0 <= one < _NUMBER_LIMIT for one in numbers) or not all(0 <= one < _TIME_LIMIT_MS for one in times):
+        if not _is_sound(event, event.finish_ms):
             self.unreadable += 1
             return
-        row = (
-            self._place(event.stage, event.stage_attempt, event.launch_ms), event.index, event.attempt, event.task_id,
-            self._number(event.host, self.hosts), self._number(event.executor_id, self.executors),
-            int(State.at_end(event.state)), int(event.speculative), event.launch_ms, event.finish_ms, NONE,
-        )  # fmt: skip
+        row = self._row(event, int(State.at_end(event.state)), event.finish_ms)
+        self._started.pop((row[0], row[3]), None)
         self.attempts.add(row, event.failure)
+
+    def _row(self, one: events.RunningAttempt | events.TaskFinished, state: int, finish_ms: int) -> Row:
+        return (
+            self._place(one.stage, one.stage_attempt, one.launch_ms), one.index, one.attempt, one.task_id,
+            self._number(one.host, self.hosts), self._number(one.executor_id, self.executors),
+            state, int(one.speculative), one.launch_ms, finish_ms, NONE,
+        )  # fmt: skip
+
+    def _end_attempts(self, time_ms: int, state: int, why: str) -> None:
+        """Nothing of what ran goes on, and nobody will tell of its end."""
+        for row in self._started.values():
+            self.attempts.add(_until(row, state, time_ms), why)
+        self._started = {}
 
     # stages
 
@@ -321,6 +348,7 @@ class PageFold:
             case commands.AbandonAttempt():
                 self._moment(time_ms, "lost", f"the application attempt was given up: {command.reason}")
             case commands.FinishApplication(status=status):
+                self._end_attempts(time_ms, int(State.KILLED), "the application ended")
                 for key in list(self._open_blocks):
                     self._open_blocks.pop(key).ended_ms = time_ms
                 self._moment(time_ms, "end", f"the end: {status}, {command.reason}")
@@ -369,3 +397,14 @@ class PageFold:
     def _numbers(self, found: tuple[str, ...], names: dict[str, int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         # One more at the end: the code for "not known", -1, finds it.
         return np.array([*(self._number(name, names) for name in found), NONE], dtype=np.int64)
+
+
+def _until(row: Row, state: int, time_ms: int) -> Row:
+    """An attempt that ran up to this moment, as one with this state."""
+    return (*row[:6], state, row[7], row[8], max(time_ms, row[8]), row[10])
+
+
+def _is_sound(one: events.RunningAttempt | events.TaskFinished, last_ms: int) -> bool:
+    numbers = (one.stage, one.stage_attempt, one.index, one.attempt, one.task_id)
+    times = (one.launch_ms, last_ms)
+    return all(0 <= one < _NUMBER_LIMIT for one in numbers) and all(0 <= one < _TIME_LIMIT_MS for one in times)

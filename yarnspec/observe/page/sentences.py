@@ -104,6 +104,9 @@ def _losses(scene: Scene) -> list[Sentence]:
     if len(lost) > 1:
         words = [f"Driver or application master died {len(lost)} times. The last time: at {day_clock(last.time_ms)} "
                  f"{_short(last.text)}"]  # fmt: skip
+    gone = int(np.count_nonzero(scene.attempts.lost))
+    if gone:
+        words.append(f"{_count(gone, 'task attempt')} ran then and {'was' if gone == 1 else 'were'} lost.")
     recovery = scene.document.recovery
     if recovery is not None and recovery.saved_outputs:
         again = f"{recovery.restored_outputs:,} of {recovery.saved_outputs:,} map outputs were used again"

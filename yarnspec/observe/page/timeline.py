@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from yarnspec.core.messages.observations import IntColumn, State
-from yarnspec.observe.page.attempts import Attempts, BoolColumn
+from yarnspec.observe.page.attempts import LOST_WITH_DRIVER, Attempts, BoolColumn
 from yarnspec.observe.page.drawing import STRIP_HEIGHT, Scale, busy, percent, strip, took
 from yarnspec.observe.page.scene import Scene
 from yarnspec.observe.page.spans import BlockSpan, ContainerSpan
@@ -31,7 +31,7 @@ WIDE = ("application", "cluster")
 _NARROWEST = 0.0006
 """What is narrower than this share of the width is drawn that wide: it would not be seen."""
 
-KINDS = ("ok", "won", "lost", "failed", "running")
+KINDS = ("ok", "won", "killed", "gone", "failed", "running")
 """In the order in which they are drawn: what matters more lies above."""
 
 
@@ -76,6 +76,7 @@ class Timeline:
     singled_out: int
     more_hosts: int
     attempts: int
+    lost: int
     many: bool
 
 
@@ -115,6 +116,7 @@ def timeline(scene: Scene) -> Timeline:
         singled_out=int(np.count_nonzero(chosen)) if many else 0,
         more_hosts=len(known) - len(shown),
         attempts=len(attempts),
+        lost=int(np.count_nonzero(attempts.lost)),
         many=many,
     )
 
@@ -125,14 +127,17 @@ def kind_of(state: int, *, copy: bool) -> str:
         return "running"
     if state == State.SUCCESS:
         return "won" if copy else "ok"
-    return "failed" if state == State.FAILED else "lost"
+    if state == LOST_WITH_DRIVER:
+        return "gone"
+    return "failed" if state == State.FAILED else "killed"
 
 
 def _singled_out(attempts: Attempts, speeds: Speeds, most: int) -> BoolColumn:
-    """What keeps a rectangle of its own where there are too many: copies, failures, the latest of the late."""
+    """The attempts with a rectangle of their own where there are too many: copies, failed, lost, the latest ones."""
     weight = np.nan_to_num(speeds.ratio, nan=0.0)
-    weight = np.where(attempts.copies, 1e6 + weight, np.where(attempts.failed, 1e5 + weight, weight))
-    weight[(weight < LATE_FACTOR * 2) & ~attempts.copies & ~attempts.failed] = 0.0
+    bad = attempts.failed | attempts.lost
+    weight = np.where(attempts.copies, 1e6 + weight, np.where(bad, 1e5 + weight, weight))
+    weight[(weight < LATE_FACTOR * 2) & ~attempts.copies & ~bad] = 0.0
     chosen = np.zeros(len(attempts), dtype=np.bool_)
     first = np.argsort(-weight, kind="stable")[:most]
     chosen[first[weight[first] > 0]] = True
