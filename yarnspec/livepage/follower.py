@@ -148,7 +148,7 @@ class Follower:
             try:
                 self._take(decode(line))
             except UnreadableRecordError:
-                self._fold.unreadable += 1
+                self._fold.missing.damaged += 1
 
     def _next_epoch(self) -> int | None:
         """The epoch after this one, once its file is there."""

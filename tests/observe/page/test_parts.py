@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 import numpy as np
 import pytest
@@ -11,10 +13,15 @@ from hypothesis import strategies as st
 from tests.observe.page.histories import START_MS, attempt, begun, folded, many, recorded, task, told
 from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.observations import State
+from yarnspec.core.messages.recoveryevents import ShuffleRestored
+from yarnspec.observe.forms.moments import at_time
+from yarnspec.observe.page import attempts, page_fold
 from yarnspec.observe.page.attempts import LOST_WITH_DRIVER, AttemptTable
 from yarnspec.observe.page.container_rows import over_time
 from yarnspec.observe.page.drawing import Scale, busy, strip
 from yarnspec.observe.page.host_rows import host_rows
+from yarnspec.observe.page.missing import Kind, Missing
+from yarnspec.observe.page.page import page
 from yarnspec.observe.page.scene import Scene, scene_of
 from yarnspec.observe.page.sentences import sentences
 from yarnspec.observe.page.stage_rows import lateness_of, stage_rows
@@ -48,13 +55,13 @@ class TestAttempts:
         assert found.attempts.succeeded.all()
 
     def test_the_oldest_are_forgotten_and_that_is_said(self) -> None:
-        table = AttemptTable(most=10_000)
+        missing = Missing()
+        table = AttemptTable(missing, most=10_000)
         for number in range(40_000):
             table.add((0, number, 0, number, 0, 0, int(State.SUCCESS), 0, number, number + 1, -1))
         kept = table.table()
         assert 10_000 <= len(kept) < 40_000
-        assert table.forgotten == 40_000 - len(kept)
-        assert int(kept.launch_ms.min()) == table.forgotten_until_ms
+        assert missing.of(Kind.ATTEMPTS) == (40_000 - len(kept), int(kept.launch_ms.min()))
 
     def test_what_runs_is_there_until_now(self) -> None:
         found = scene(attempt(), STAGE, begun(0), task(0), begun(3, host="w9"))
@@ -99,6 +106,92 @@ class TestAttempts:
         fold, document = folded(told(attempt(), STAGE, task(0), begun(3)))
         killed = msgspec.structs.replace(document, state="KILLED")
         assert scene_of(fold, killed, START_MS + 60_000).attempts.lost.tolist() == [False, True]
+
+
+KEPT: dict[Kind, Callable[[int], events.Event | commands.Command]] = {
+    Kind.RUNNING: begun,
+    Kind.FAILURES: lambda number: task(number, state="FAILED", failure="no space left"),
+    Kind.BLOCKS: lambda number: _block(f"w{number}"),
+    Kind.CONTAINERS: lambda number: events.ContainerStarted(executor_id="1", container_id=f"c{number}", host="w1"),
+    Kind.TURNS: lambda number: commands.BeginEpoch(reason="it died", epoch=number, restart=1),
+    Kind.COPIES: lambda number: commands.LaunchCopy(
+        stage=0, stage_attempt=0, index=number, not_hosts=(), reason="slow"
+    ),
+    Kind.WANTED: lambda number: events.TargetExecutorsChanged(count=number),
+    Kind.WAITS: lambda number: events.PendingExplained(reason=f"reason {number}"),
+    Kind.RESTORED: lambda number: ShuffleRestored(
+        shuffle=number, wanted=1, restored=1, waited_ms=1, by_host={}, not_restored={}
+    ),
+    Kind.EVENTS: lambda number: commands.Warn(reason=f"warning {number}"),
+    Kind.VERDICTS: lambda number: commands.JudgeTasks(
+        reason="slow",
+        verdicts=(
+            commands.Verdict(
+                stage=0, stage_attempt=0, index=number, attempt=0, task_id=number, host="w1", executor_id="1",
+                detector="execution-time", elapsed_ms=9, reason="slow", numbers={},
+            ),
+        ),
+    ),
+}  # fmt: skip
+"""Messages of each kind of which a fold keeps only so many."""
+
+
+def _block(host: str) -> commands.BlockHost:
+    return commands.BlockHost(reason="r", host=host, until_ms=None, by="me", cause="asked")
+
+
+class TestMissing:
+    @pytest.mark.parametrize("kind", sorted(set(Kind) - {Kind.ATTEMPTS}))
+    def test_the_oldest_of_each_kind_are_forgotten_and_that_is_said(
+        self, kind: Kind, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for bound in (
+            "_MOST_RUNNING",
+            "_MOST_BLOCKS",
+            "_MOST_CONTAINERS",
+            "_MOST_MOMENTS",
+            "_MOST_STEPS",
+            "_MOST_COPIES",
+        ):
+            monkeypatch.setattr(page_fold, bound, 40)
+        monkeypatch.setattr(attempts, "_MOST_TEXTS", 40)
+        fold, document = folded(told(*map(KEPT[kind], range(400))))
+        count, until_ms = fold.missing.of(kind)
+        assert 0 < count < 400
+        assert START_MS < until_ms <= START_MS + 400_000
+        assert f"The page no longer has {count:,} {kind}, up to {at_time(until_ms)}." in page(fold, document, START_MS)
+
+    def test_blocks_that_hold_outlast_those_that_have_ended(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(page_fold, "_MOST_BLOCKS", 8)
+        ended = [
+            message
+            for number in range(1, 20)
+            for message in (
+                _block(f"w{number}"),
+                commands.UnblockHost(reason="over", host=f"w{number}"),
+            )
+        ]
+        fold, _ = folded(told(attempt(), _block("w0"), *ended))
+        assert [one.host for one in fold.blocks if one.ended_ms is None] == ["w0"]
+        assert len(fold.blocks) + fold.missing.of(Kind.BLOCKS).count == 20
+
+    def test_gaps_in_an_epoch_and_between_epochs(self) -> None:
+        first, _, third = told(attempt(), STAGE, task(0))
+        later = told(attempt(2), epoch=2, step_ms=10_000)
+        died = events.DriverLost(exit_code=137, reason="killed")
+        fourth = told(attempt(3), died, epoch=4, step_ms=20_000)
+        fifth = told(commands.BeginEpoch(reason="it died", epoch=5, restart=1), epoch=5, step_ms=60_000)
+        fold, _ = folded([first, third, *later, *fourth, *fifth])
+        *gaps, last = fold.missing.sentences()
+        assert last == "Before them the records have 1 gap more, with at least 1 record."
+        assert [one.partition(" ")[0] for one in gaps] == ["The", "No", "The"]
+        assert "driver epoch 1 stop at" in gaps[0]
+        assert "No record of driver epoch 3, before" in gaps[1]
+        assert "driver epoch 2 stop at" in gaps[2]
+
+    def test_a_complete_history_lacks_nothing(self) -> None:
+        fold, _ = folded(recorded(6)[:200])
+        assert fold.missing.sentences() == []
 
 
 class TestSpeeds:

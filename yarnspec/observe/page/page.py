@@ -111,6 +111,7 @@ def _context(scene: Scene, source: Source, live: Live | None) -> dict[str, Any]:
         "length_ms": scene.scale.length_ms,
         "begin_ms": scene.scale.begin_ms,
         "sentences": sentences(scene),
+        "missing": _missing(scene),
         "timeline": timeline(scene),
         "hosts": hosts,
         "more_hosts": more_hosts,
@@ -132,6 +133,14 @@ def _context(scene: Scene, source: Source, live: Live | None) -> dict[str, Any]:
         "status_is_whole": whole,
         "attempts": len(scene.attempts),
     }  # fmt: skip
+
+
+def _missing(scene: Scene) -> list[str]:
+    found = scene.fold.missing.sentences()
+    if scene.share < 1:
+        shown = f"{scene.share:.0%} of what they have room for otherwise"
+        found.append(f"The page would be too large for a browser: its drawings and tables show {shown}.")
+    return found
 
 
 def _as_json(document: StatusDocument) -> tuple[str, bool]:

@@ -1,13 +1,15 @@
 """The fold of an application's records into what its page draws: who ran what, where and when, and what was decided.
 
 It goes beside ``StatusFold``, which says how things are now: this one remembers how they came to be. ``apply`` never
-raises, as there. Memory is bounded; ``gaps`` and the table of attempts say what was forgotten or never read.
+raises, as there. Attempts, decisions and containers are bounded; ``missing`` says what was forgotten or never read.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable
+from operator import attrgetter, itemgetter
+from typing import TypeVar
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from yarnspec.core.messages.observations import NONE, Observations, RowKind, Sta
 from yarnspec.observe.forms.records import Record, UnreadableRecordError
 from yarnspec.observe.hindsight.offline import Findings
 from yarnspec.observe.page.attempts import LOST_WITH_DRIVER, Attempts, AttemptTable, Row, joined, of_rows
+from yarnspec.observe.page.missing import Kind, Missing
 from yarnspec.observe.page.spans import BlockSpan, ContainerSpan, CopyAsked, Moment, StageSpan
 from yarnspec.observe.status.blocks import BlockKey, block_key
 
@@ -41,18 +44,12 @@ _NOISE = frozenset({
 """What comes often and says little alone; the page has it in other forms, and `yarnspec events` has all."""
 
 
-class Gap(NamedTuple):
-    """Records that were not read: so many, before this moment."""
-
-    records: int
-    before_ms: int
-
-
 class PageFold:
     """The events so far; see the module."""
 
     def __init__(self) -> None:
-        self.attempts = AttemptTable()
+        self.missing = Missing()
+        self.attempts = AttemptTable(self.missing)
         self.stages: list[StageSpan] = []
         self.hosts: dict[str, int] = {}
         self.executors: dict[str, int] = {}
@@ -68,13 +65,12 @@ class PageFold:
         self.restored: list[tuple[int, rec.ShuffleRestored]] = []
         self.last: deque[Record] = deque(maxlen=SHOWN_EVENTS)
         self.counts: Counter[str] = Counter()
-        self.gaps: list[Gap] = []
         self.first_ms = self.last_ms = 0
-        self.unreadable = 0
         self._open_blocks: dict[BlockKey, BlockSpan] = {}
         self._now: dict[tuple[int, int], int] = {}
         self._started: dict[tuple[int, int], Row] = {}
         self._epoch = self._seq = 0
+        self._epoch_ended = True
 
     def apply(self, record: Record) -> None:
         """Take in the next record."""
@@ -82,11 +78,11 @@ class PageFold:
         try:
             message = record.message()
         except UnreadableRecordError:
-            self.unreadable += 1
+            self.missing.damaged += 1
             return
         self.counts[record.type] += 1
         if record.type not in _NOISE:
-            self.last.append(record)
+            self._event(record)
         self.first_ms = self.first_ms or record.time_ms
         self.last_ms = max(self.last_ms, record.time_ms)
         if isinstance(message, events.TaskFinished):
@@ -172,14 +168,21 @@ class PageFold:
         return list(self.executors)
 
     def _follow(self, record: Record) -> None:
-        expected = self._seq + 1 if record.epoch == self._epoch else 1
-        if record.seq > expected:
-            self.gaps.append(Gap(record.seq - expected, record.time_ms))
         if record.epoch != self._epoch:
-            self._end_attempts(record.time_ms, LOST_WITH_DRIVER, f"driver epoch {self._epoch} was over")
-            self._end_stages(record.time_ms)
-            self._now = {}
-        self._epoch, self._seq = record.epoch, record.seq
+            self._next_epoch(record)
+        if record.seq > self._seq + 1:
+            self.missing.skip_records(record.seq - self._seq - 1, record.time_ms)
+        self._seq = record.seq
+
+    def _next_epoch(self, record: Record) -> None:
+        if record.epoch > self._epoch + 1:
+            self.missing.skip_epochs(self._epoch + 1, record.epoch - 1, record.time_ms)
+        if not self._epoch_ended:
+            self.missing.skip_end(self._epoch, self.last_ms, record.time_ms)
+        self._end_attempts(record.time_ms, LOST_WITH_DRIVER, f"driver epoch {self._epoch} was over")
+        self._end_stages(record.time_ms)
+        self._now = {}
+        self._epoch, self._seq, self._epoch_ended = record.epoch, 0, False
 
     # what happened
 
@@ -194,9 +197,9 @@ class PageFold:
             case events.ContainerAllocated() | events.ContainerStarted() | events.ContainerLost():
                 self._container(event, time_ms)
             case events.TargetExecutorsChanged(count=count):
-                self._step(self.wanted, (time_ms, max(0, count)))
+                self._step(self.wanted, (time_ms, max(0, count)), Kind.WANTED, itemgetter(0))
             case events.PendingExplained(reason=reason):
-                self._step(self.pending, (time_ms, reason))
+                self._step(self.pending, (time_ms, reason), Kind.WAITS, itemgetter(0))
             case events.AttemptsStarted(attempts=attempts):
                 self._attempts_started(attempts)
             case events.DriverReady():
@@ -206,11 +209,12 @@ class PageFold:
             case events.DriverLost(reason=reason, exit_code=code):
                 self._end_attempts(time_ms, LOST_WITH_DRIVER, f"the driver died (exit code {code})")
                 self._end_stages(time_ms)
+                self._epoch_ended = True
                 self._moment(time_ms, "lost", f"the driver died (exit code {code}): {reason}")
             case events.CopyRefused():
                 self._not_started(event.stage, event.stage_attempt, event.index, event.why)
             case rec.ShuffleRestored():
-                self._step(self.restored, (time_ms, event))
+                self._step(self.restored, (time_ms, event), Kind.RESTORED, itemgetter(0))
 
     def _attempt_started(self, event: events.AttemptStarted, time_ms: int) -> None:
         for known in self.containers.values():
@@ -242,8 +246,8 @@ class PageFold:
                 attempt=attempt, began_ms=time_ms,
             )  # fmt: skip
             self._number(event.host, self.hosts)
-            while len(self.containers) > _MOST_CONTAINERS:
-                del self.containers[next(iter(self.containers))]
+            if len(self.containers) > _MOST_CONTAINERS:
+                self._forget_containers()
         if isinstance(event, events.ContainerStarted) and known.started_ms is None:
             known.started_ms, known.cores = time_ms, event.cores
 
@@ -252,16 +256,17 @@ class PageFold:
     def _attempts_started(self, attempts: tuple[events.RunningAttempt, ...]) -> None:
         for one in attempts:
             if not _is_sound(one, one.launch_ms):
-                self.unreadable += 1
+                self.missing.damaged += 1
                 continue
             row = self._row(one, int(State.RUNNING), one.launch_ms)
             self._started[row[0], row[3]] = row
         while len(self._started) > _MOST_RUNNING:
-            del self._started[next(iter(self._started))]
+            oldest = self._started.pop(next(iter(self._started)))
+            self.missing.forget(Kind.RUNNING, 1, oldest[8])
 
     def _task_finished(self, event: events.TaskFinished) -> None:
         if not _is_sound(event, event.finish_ms):
-            self.unreadable += 1
+            self.missing.damaged += 1
             return
         row = self._row(event, int(State.at_end(event.state)), event.finish_ms)
         self._started.pop((row[0], row[3]), None)
@@ -333,11 +338,13 @@ class PageFold:
                     place = self._place(one.stage, one.stage_attempt, time_ms)
                     self.verdicts.setdefault((place, one.index), (time_ms, one))
                 while len(self.verdicts) > _MOST_COPIES:
-                    del self.verdicts[next(iter(self.verdicts))]
+                    judged_ms, _ = self.verdicts.pop(next(iter(self.verdicts)))
+                    self.missing.forget(Kind.VERDICTS, 1, judged_ms)
             case commands.LaunchCopy():
                 place = self._place(command.stage, command.stage_attempt, time_ms)
-                self._step(self.copies, CopyAsked(stage=place, index=command.index, asked_ms=time_ms,
-                                                  reason=command.reason, not_hosts=command.not_hosts))  # fmt: skip
+                asked = CopyAsked(stage=place, index=command.index, asked_ms=time_ms, reason=command.reason,
+                                  not_hosts=command.not_hosts)  # fmt: skip
+                self._step(self.copies, asked, Kind.COPIES, attrgetter("asked_ms"))
             case commands.WithdrawCopy():
                 self._not_started(command.stage, command.stage_attempt, command.index, command.reason)
             case commands.SlowHostNotBlocked(host=host, reason=reason) | commands.RefuseBlock(host=host, reason=reason):
@@ -346,8 +353,10 @@ class PageFold:
                 self._now = {}
                 self._moment(time_ms, "again", f"driver epoch {epoch} begins: {command.reason}")
             case commands.AbandonAttempt():
+                self._epoch_ended = True
                 self._moment(time_ms, "lost", f"the application attempt was given up: {command.reason}")
             case commands.FinishApplication(status=status):
+                self._epoch_ended = True
                 self._end_attempts(time_ms, int(State.KILLED), "the application ended")
                 for key in list(self._open_blocks):
                     self._open_blocks.pop(key).ended_ms = time_ms
@@ -368,7 +377,7 @@ class PageFold:
         self.blocks.append(self._open_blocks[key])
         self._number(command.host, self.hosts)
         if len(self.blocks) > _MOST_BLOCKS:
-            del self.blocks[: _MOST_BLOCKS // 4]
+            self._forget_blocks()
 
     def _not_started(self, stage: int, stage_attempt: int, index: int, why: str) -> None:
         place = self._now.get((stage, stage_attempt))
@@ -379,16 +388,38 @@ class PageFold:
 
     # bounds
 
-    def _moment(self, time_ms: int, kind: str, text: str) -> None:
-        self.moments.append(Moment(time_ms, kind, text))
-        if len(self.moments) > _MOST_MOMENTS:
-            del self.moments[1 : _MOST_MOMENTS // 4]
+    def _event(self, record: Record) -> None:
+        if len(self.last) == SHOWN_EVENTS:
+            self.missing.forget(Kind.EVENTS, 1, self.last[0].time_ms)
+        self.last.append(record)
 
-    @staticmethod
-    def _step(steps: list[_Step], step: _Step) -> None:
+    def _moment(self, time_ms: int, kind: str, text: str) -> None:
+        self._step(self.moments, Moment(time_ms, kind, text), Kind.TURNS, itemgetter(0))
+
+    def _step(self, steps: list[_Step], step: _Step, kind: Kind, time_of: Callable[[_Step], int]) -> None:
         steps.append(step)
-        if len(steps) > _MOST_STEPS:
-            del steps[1 : _MOST_STEPS // 4]
+        most = _MOST_MOMENTS if kind is Kind.TURNS else _MOST_STEPS
+        if len(steps) > most:
+            # The first one stays: it says how things stood at the beginning.
+            oldest = steps[1 : most // 4]
+            del steps[1 : most // 4]
+            self.missing.forget(kind, len(oldest), time_of(oldest[-1]))
+
+    def _forget_blocks(self) -> None:
+        """Forget the oldest blocks that have ended. Of those that hold, the oldest are forgotten if all hold."""
+        ended = [one for one in self.blocks if one.ended_ms is not None] or self.blocks
+        oldest = ended[: _MOST_BLOCKS // 4]
+        gone = {id(one) for one in oldest}
+        self.blocks = [one for one in self.blocks if id(one) not in gone]
+        self.missing.forget(Kind.BLOCKS, len(oldest), max(one.ended_ms or one.began_ms for one in oldest))
+
+    def _forget_containers(self) -> None:
+        """Forget the oldest containers of executors that have ended, as for blocks."""
+        executors = [one for one in self.containers.values() if one.role == "executor"]
+        oldest = ([one for one in executors if one.ended_ms is not None] or executors)[: _MOST_CONTAINERS // 4]
+        for one in oldest:
+            del self.containers[one.id]
+        self.missing.forget(Kind.CONTAINERS, len(oldest), max(one.ended_ms or one.began_ms for one in oldest))
 
     @staticmethod
     def _number(name: str, names: dict[str, int]) -> int:
