@@ -211,6 +211,32 @@ class TestSpeeds:
         assert found.speeds.slow(found.hosts.index("w2"))
 
 
+class TestHosts:
+    def test_a_block_of_the_host_is_told_from_blocks_for_a_task_or_of_an_executor(self) -> None:
+        for_tasks = [
+            message
+            for index in (1, 2)
+            for message in (
+                msgspec.structs.replace(_block("w1"), level="task", stage=0, index=index),
+                commands.UnblockHost(reason="over", host="w1", level="task", stage=0, index=index),
+            )
+        ]
+        executor = commands.BlockExecutor(
+            reason="r", host="w1", executor_id="3", until_ms=None, by="me", cause="faulty", level="stage", stage=0
+        )
+        whole = [_block("w1"), commands.UnblockHost(reason="over", host="w1")]
+        found = scene(attempt(), STAGE, task(0), *for_tasks, *whole, executor)
+        [host] = [one for one in host_rows(found)[0] if one.host == "w1"]
+        assert host.state == (
+            "executor 3 blocked for stage 0 (faulty); was blocked once; was blocked for single stages or tasks 2 times"
+        )
+        assert (host.tone, host.block) == ("warn", None)
+        [band] = [one for one in timeline(found).bands if one.host == "w1"]
+        assert (len(band.blocks), len(band.narrow), band.blocked) == (1, 3, False)
+        assert "blocked once" in band.label
+        assert any("blocked for task 0.2 (asked)" in one.text for one in band.narrow)
+
+
 class TestStages:
     def test_a_slow_host_is_told_from_skew(self) -> None:
         assert lateness_of(scene(attempt(), STAGE, *slow_host()), 0).kind == "host"

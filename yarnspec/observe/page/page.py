@@ -13,7 +13,7 @@ import markupsafe
 import msgspec
 
 from yarnspec.observe.forms.document import StatusDocument
-from yarnspec.observe.forms.moments import at_time, clock, day_clock, span
+from yarnspec.observe.forms.moments import at_time, clock, day_clock, span, zone
 from yarnspec.observe.forms.told import clipped, told
 from yarnspec.observe.page.container_rows import containers_by_host, over_time, shown_containers
 from yarnspec.observe.page.drawing import percent, took
@@ -189,8 +189,8 @@ def _environment() -> jinja2.Environment:
         auto_reload=False,
     )
     environment.filters |= {
-        "took": took, "at_time": at_time, "day_clock": day_clock, "span": span, "number": _number, "bytes": _bytes,
-        "percent": percent, "safe_link": _safe_link, "clip": clipped,
+        "took": took, "at_time": at_time, "day_clock": day_clock, "span": span, "zone": zone, "number": _number,
+        "bytes": _bytes, "percent": percent, "safe_link": _safe_link, "clip": clipped,
     }  # fmt: skip
     environment.globals |= {"signs": _SIGNS}
     return environment

@@ -15,7 +15,6 @@ from yarnspec.observe.page.drawing import took
 from yarnspec.observe.page.scene import Scene
 from yarnspec.observe.page.spans import BlockSpan, Moment
 from yarnspec.observe.page.stage_rows import lateness_of
-from yarnspec.observe.page.timeline import WIDE
 
 _MOST = 6
 _MOST_OF_A_KIND = 2
@@ -129,7 +128,7 @@ def _first_task_after(scene: Scene, moment: Moment) -> int | None:
 def _hosts(scene: Scene) -> list[Sentence]:
     blocks: dict[str, list[BlockSpan]] = {}
     for one in scene.fold.blocks:
-        if not one.executor_id and one.level in WIDE:
+        if one.of_whole_host:
             blocks.setdefault(one.host, []).append(one)
     slow = [number for number in range(len(scene.hosts)) if scene.speeds.slow(number)]
     names = [scene.hosts[one] for one in slow]
