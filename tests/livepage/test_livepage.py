@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
 import html5lib
 import pytest
 from starlette.testclient import TestClient
 
-from tests.observe.page.histories import APP, attempt, begun, task, told
+from tests.gateway.cluster import HandMadeCluster, report
+from tests.observe.page.histories import APP, attempt, begun, recorded, task, told
 from yarnspec.core.messages import commands, events
 from yarnspec.errors import ClusterUnreachable
+from yarnspec.gateway.application.handle import Application
+from yarnspec.gateway.report.application_report import application_report
 from yarnspec.livepage.follower import Drawn, Follower
 from yarnspec.livepage.report import write_report
 from yarnspec.livepage.server import NEWS, SAME, make_app
 from yarnspec.observe.forms.document import Final, StatusDocument
 from yarnspec.observe.forms.records import Record, encode
 from yarnspec.observe.http.page_order import PageOrder, copied_events
-from yarnspec.observe.log.history import ApplicationRecord, History
+from yarnspec.observe.log.history import ApplicationRecord, History, Result
+from yarnspec.observe.status.status_fold import StatusFold
 from yarnspec.yarn.files.local_files import LocalFiles
 
 STAGE = events.StageStarted(stage=0, stage_attempt=0, name="count", tasks=2)
@@ -166,3 +171,53 @@ def test_every_answer_has_a_body_and_says_whether_there_is_news() -> None:
     assert client.get("/p/body").text == f"{NEWS}part"
     assert client.get("/other/").status_code == 404
     assert client.get("/other/").text
+
+
+def sections(page: str) -> dict[str, str]:
+    """The sections of a page by their names."""
+    return dict(re.findall(r'<section id="(\w+)"(.*?)</section>', page, re.DOTALL))
+
+
+@pytest.mark.parametrize("history", ["simulated", "three epochs, two attempts"])
+def test_the_last_live_page_and_the_report_have_the_same_sections(
+    tmp_path: Path, negotiator: Negotiator, history: str
+) -> None:
+    """Both draw the whole history: the one as it comes, with drawings in between, the other out of the files."""
+    end = commands.FinishApplication(reason="the program ended", status="SUCCEEDED", exit_code=0)
+    records = recorded(18) if history == "simulated" else [
+        *told(attempt(), STAGE, task(0), BEGUN, commands.Warn(reason="first")),
+        *told(attempt(2, "it was lost"), STAGE, begun(9, index=1), events.DriverLost(exit_code=137, reason="killed"),
+              epoch=2, step_ms=9_000),
+        *told(commands.BeginEpoch(reason="it died", epoch=3, restart=1), STAGE, task(0), task(1), end,
+              epoch=3, step_ms=30_000),
+    ]  # fmt: skip
+    cluster = HandMadeCluster(tmp_path)
+    cluster.history.begin(ApplicationRecord(application_id=APP, name="job", user="me", queue="default", started_ms=5))
+    status = StatusFold(APP)
+    by_epoch = {epoch: list(one) for epoch, one in groupby(records, lambda one: one.epoch)}
+    for epoch, those in by_epoch.items():
+        writer = cluster.history.open_events(APP, epoch)
+        writer.append(b"".join(encode(one) for one in those))
+        writer.close()
+        for one in those:
+            status.apply(one)
+    last = records[-1].time_ms
+    ended = Result(status="SUCCEEDED", exit_code=0, reason="the program ended", finished_ms=last)
+    cluster.history.finish(APP, ended, status.document())
+    cluster.made_rm.reports[APP] = report(
+        "FINISHED", "SUCCEEDED", id=APP, started_ms=records[0].time_ms, finished_ms=last
+    )
+    application = Application(APP, cluster, pause=lambda _: None)
+    told_at_the_end = sections(application_report(application))
+
+    live = follower(tmp_path, negotiator)
+    for epoch, those in by_epoch.items():
+        for one in range(0, len(those), 50):
+            write(tmp_path, those[one : one + 50], epoch)
+            live.now()
+    negotiator.document = application.status()
+    seen_last = sections(live.now().whole)
+    assert list(seen_last) == list(told_at_the_end)
+    assert len(seen_last) == 10
+    for name, seen in seen_last.items():
+        assert seen == told_at_the_end[name], name

@@ -20,7 +20,7 @@ from yarnspec.observe.page.attempts import LOST_WITH_DRIVER, AttemptTable
 from yarnspec.observe.page.container_rows import over_time
 from yarnspec.observe.page.drawing import Scale, busy, strip
 from yarnspec.observe.page.host_rows import host_rows
-from yarnspec.observe.page.missing import Kept, Missing
+from yarnspec.observe.page.missing import FoldedKind, Missing
 from yarnspec.observe.page.page import page
 from yarnspec.observe.page.scene import Scene, scene_of
 from yarnspec.observe.page.sentences import sentences
@@ -61,7 +61,7 @@ class TestAttempts:
             table.add((0, number, 0, number, 0, 0, int(State.SUCCESS), 0, number, number + 1, -1))
         kept = table.table()
         assert 10_000 <= len(kept) < 40_000
-        assert missing.of(Kept.ATTEMPTS) == (40_000 - len(kept), int(kept.launch_ms.min()))
+        assert missing.of(FoldedKind.ATTEMPTS) == (40_000 - len(kept), int(kept.launch_ms.min()))
 
     def test_what_runs_is_there_until_now(self) -> None:
         found = scene(attempt(), STAGE, begun(0), task(0), begun(3, host="w9"))
@@ -108,22 +108,22 @@ class TestAttempts:
         assert scene_of(fold, killed, START_MS + 60_000).attempts.lost.tolist() == [False, True]
 
 
-KEPT: dict[Kept, Callable[[int], events.Event | commands.Command]] = {
-    Kept.RUNNING: begun,
-    Kept.FAILURES: lambda number: task(number, state="FAILED", failure="no space left"),
-    Kept.BLOCKS: lambda number: _block(f"w{number}"),
-    Kept.CONTAINERS: lambda number: events.ContainerStarted(executor_id="1", container_id=f"c{number}", host="w1"),
-    Kept.TURNS: lambda number: commands.BeginEpoch(reason="it died", epoch=number, restart=1),
-    Kept.COPIES: lambda number: commands.LaunchCopy(
+KEPT: dict[FoldedKind, Callable[[int], events.Event | commands.Command]] = {
+    FoldedKind.RUNNING: begun,
+    FoldedKind.FAILURES: lambda number: task(number, state="FAILED", failure="no space left"),
+    FoldedKind.BLOCKS: lambda number: _block(f"w{number}"),
+    FoldedKind.CONTAINERS: lambda number: events.ContainerStarted(executor_id="1", container_id=f"c{number}", host="w1"),
+    FoldedKind.TURNS: lambda number: commands.BeginEpoch(reason="it died", epoch=number, restart=1),
+    FoldedKind.COPIES: lambda number: commands.LaunchCopy(
         stage=0, stage_attempt=0, index=number, not_hosts=(), reason="slow"
     ),
-    Kept.WANTED: lambda number: events.TargetExecutorsChanged(count=number),
-    Kept.WAITS: lambda number: events.PendingExplained(reason=f"reason {number}"),
-    Kept.RESTORED: lambda number: ShuffleRestored(
+    FoldedKind.WANTED: lambda number: events.TargetExecutorsChanged(count=number),
+    FoldedKind.WAITS: lambda number: events.PendingExplained(reason=f"reason {number}"),
+    FoldedKind.RESTORED: lambda number: ShuffleRestored(
         shuffle=number, wanted=1, restored=1, waited_ms=1, by_host={}, not_restored={}
     ),
-    Kept.EVENTS: lambda number: commands.Warn(reason=f"warning {number}"),
-    Kept.VERDICTS: lambda number: commands.JudgeTasks(
+    FoldedKind.EVENTS: lambda number: commands.Warn(reason=f"warning {number}"),
+    FoldedKind.VERDICTS: lambda number: commands.JudgeTasks(
         reason="slow",
         verdicts=(
             commands.Verdict(
@@ -141,9 +141,9 @@ def _block(host: str) -> commands.BlockHost:
 
 
 class TestMissing:
-    @pytest.mark.parametrize("kind", sorted(set(Kept) - {Kept.ATTEMPTS}))
+    @pytest.mark.parametrize("kind", sorted(set(FoldedKind) - {FoldedKind.ATTEMPTS}))
     def test_the_oldest_of_each_kind_are_forgotten_and_that_is_said(
-        self, kind: Kept, monkeypatch: pytest.MonkeyPatch
+        self, kind: FoldedKind, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for bound in (
             "_MOST_RUNNING",
@@ -173,7 +173,7 @@ class TestMissing:
         ]
         fold, _ = folded(told(attempt(), _block("w0"), *ended))
         assert [one.host for one in fold.blocks if one.ended_ms is None] == ["w0"]
-        assert len(fold.blocks) + fold.missing.of(Kept.BLOCKS).count == 20
+        assert len(fold.blocks) + fold.missing.of(FoldedKind.BLOCKS).count == 20
 
     def test_gaps_in_an_epoch_and_between_epochs(self) -> None:
         first, _, third = told(attempt(), STAGE, task(0))

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from yarnspec.core.messages.observations import IntColumn, Observations, RowKind, State
-from yarnspec.observe.page.missing import Kept, Missing
+from yarnspec.observe.page.missing import FoldedKind, Missing
 
 BoolColumn = npt.NDArray[np.bool_]
 
@@ -163,7 +163,7 @@ class AttemptTable:
         self._texts.setdefault((stage << 40) | task_id, (finish_ms, first_line))
         while len(self._texts) > _MOST_TEXTS:
             ended_ms, _ = self._texts.pop(next(iter(self._texts)))
-            self._missing.forget(Kept.FAILURES, 1, ended_ms)
+            self._missing.forget(FoldedKind.FAILURES, 1, ended_ms)
 
     def _flush(self) -> None:
         if self._rows:
@@ -174,7 +174,7 @@ class AttemptTable:
     def _forget(self) -> None:
         while len(self._blocks) > 1 and sum(map(len, self._blocks)) - len(self._blocks[0]) >= self._most:
             oldest = self._blocks.pop(0)
-            self._missing.forget(Kept.ATTEMPTS, len(oldest), int(oldest[:, 9].max()))
+            self._missing.forget(FoldedKind.ATTEMPTS, len(oldest), int(oldest[:, 9].max()))
 
 
 def joined(ended: Attempts, running: Attempts) -> Attempts:

@@ -11,7 +11,7 @@ _SHOWN_GAPS = 3
 _MOST_GAPS = 100
 
 
-class Kept(StrEnum):
+class FoldedKind(StrEnum):
     """The things that a fold keeps only so many of, in words."""
 
     ATTEMPTS = "task attempts that ended"
@@ -46,18 +46,18 @@ class Missing:
     """What the page lacks, and since when."""
 
     def __init__(self) -> None:
-        self._forgotten: dict[Kept, Forgotten] = {}
+        self._forgotten: dict[FoldedKind, Forgotten] = {}
         self._gaps: list[Gap] = []
         self._more_gaps = 0
         self._more_records = 0
         self.damaged = 0
 
-    def forget(self, kind: Kept, count: int, until_ms: int) -> None:
+    def forget(self, kind: FoldedKind, count: int, until_ms: int) -> None:
         """So many are no longer kept, the newest of them from this moment."""
         before = self._forgotten.get(kind, Forgotten(0, 0))
         self._forgotten[kind] = Forgotten(before.count + count, max(before.until_ms, until_ms))
 
-    def of(self, kind: Kept) -> Forgotten:
+    def of(self, kind: FoldedKind) -> Forgotten:
         """How many of a kind were forgotten."""
         return self._forgotten.get(kind, Forgotten(0, 0))
 

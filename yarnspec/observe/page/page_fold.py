@@ -21,7 +21,7 @@ from yarnspec.core.messages.observations import NONE, Observations, RowKind, Sta
 from yarnspec.observe.forms.records import Record, UnreadableRecordError
 from yarnspec.observe.hindsight.offline import Findings
 from yarnspec.observe.page.attempts import LOST_WITH_DRIVER, Attempts, AttemptTable, Row, joined, of_rows
-from yarnspec.observe.page.missing import Kept, Missing
+from yarnspec.observe.page.missing import FoldedKind, Missing
 from yarnspec.observe.page.spans import BlockSpan, ContainerSpan, CopyAsked, Moment, StageSpan
 from yarnspec.observe.status.blocks import BlockKey, block_key
 
@@ -197,9 +197,9 @@ class PageFold:
             case events.ContainerAllocated() | events.ContainerStarted() | events.ContainerLost():
                 self._container(event, time_ms)
             case events.TargetExecutorsChanged(count=count):
-                self._step(self.wanted, (time_ms, max(0, count)), Kept.WANTED, itemgetter(0))
+                self._step(self.wanted, (time_ms, max(0, count)), FoldedKind.WANTED, itemgetter(0))
             case events.PendingExplained(reason=reason):
-                self._step(self.pending, (time_ms, reason), Kept.WAITS, itemgetter(0))
+                self._step(self.pending, (time_ms, reason), FoldedKind.WAITS, itemgetter(0))
             case events.AttemptsStarted(attempts=attempts):
                 self._attempts_started(attempts)
             case events.DriverReady():
@@ -214,7 +214,7 @@ class PageFold:
             case events.CopyRefused():
                 self._not_started(event.stage, event.stage_attempt, event.index, event.why)
             case rec.ShuffleRestored():
-                self._step(self.restored, (time_ms, event), Kept.RESTORED, itemgetter(0))
+                self._step(self.restored, (time_ms, event), FoldedKind.RESTORED, itemgetter(0))
 
     def _attempt_started(self, event: events.AttemptStarted, time_ms: int) -> None:
         for known in self.containers.values():
@@ -262,7 +262,7 @@ class PageFold:
             self._started[row[0], row[3]] = row
         while len(self._started) > _MOST_RUNNING:
             oldest = self._started.pop(next(iter(self._started)))
-            self.missing.forget(Kept.RUNNING, 1, oldest[8])
+            self.missing.forget(FoldedKind.RUNNING, 1, oldest[8])
 
     def _task_finished(self, event: events.TaskFinished) -> None:
         if not _is_sound(event, event.finish_ms):
@@ -339,12 +339,12 @@ class PageFold:
                     self.verdicts.setdefault((place, one.index), (time_ms, one))
                 while len(self.verdicts) > _MOST_COPIES:
                     judged_ms, _ = self.verdicts.pop(next(iter(self.verdicts)))
-                    self.missing.forget(Kept.VERDICTS, 1, judged_ms)
+                    self.missing.forget(FoldedKind.VERDICTS, 1, judged_ms)
             case commands.LaunchCopy():
                 place = self._place(command.stage, command.stage_attempt, time_ms)
                 asked = CopyAsked(stage=place, index=command.index, asked_ms=time_ms, reason=command.reason,
                                   not_hosts=command.not_hosts)  # fmt: skip
-                self._step(self.copies, asked, Kept.COPIES, attrgetter("asked_ms"))
+                self._step(self.copies, asked, FoldedKind.COPIES, attrgetter("asked_ms"))
             case commands.WithdrawCopy():
                 self._not_started(command.stage, command.stage_attempt, command.index, command.reason)
             case commands.SlowHostNotBlocked(host=host, reason=reason) | commands.RefuseBlock(host=host, reason=reason):
@@ -390,15 +390,15 @@ class PageFold:
 
     def _event(self, record: Record) -> None:
         if len(self.last) == SHOWN_EVENTS:
-            self.missing.forget(Kept.EVENTS, 1, self.last[0].time_ms)
+            self.missing.forget(FoldedKind.EVENTS, 1, self.last[0].time_ms)
         self.last.append(record)
 
     def _moment(self, time_ms: int, kind: str, text: str) -> None:
-        self._step(self.moments, Moment(time_ms, kind, text), Kept.TURNS, itemgetter(0))
+        self._step(self.moments, Moment(time_ms, kind, text), FoldedKind.TURNS, itemgetter(0))
 
-    def _step(self, steps: list[_Step], step: _Step, kind: Kept, time_of: Callable[[_Step], int]) -> None:
+    def _step(self, steps: list[_Step], step: _Step, kind: FoldedKind, time_of: Callable[[_Step], int]) -> None:
         steps.append(step)
-        most = _MOST_MOMENTS if kind is Kept.TURNS else _MOST_STEPS
+        most = _MOST_MOMENTS if kind is FoldedKind.TURNS else _MOST_STEPS
         if len(steps) > most:
             # The first one stays: it says how things stood at the beginning.
             oldest = steps[1 : most // 4]
@@ -411,7 +411,7 @@ class PageFold:
         oldest = ended[: _MOST_BLOCKS // 4]
         gone = {id(one) for one in oldest}
         self.blocks = [one for one in self.blocks if id(one) not in gone]
-        self.missing.forget(Kept.BLOCKS, len(oldest), max(one.ended_ms or one.began_ms for one in oldest))
+        self.missing.forget(FoldedKind.BLOCKS, len(oldest), max(one.ended_ms or one.began_ms for one in oldest))
 
     def _forget_containers(self) -> None:
         """Forget the oldest containers of executors that have ended, as for blocks."""
@@ -419,7 +419,7 @@ class PageFold:
         oldest = ([one for one in executors if one.ended_ms is not None] or executors)[: _MOST_CONTAINERS // 4]
         for one in oldest:
             del self.containers[one.id]
-        self.missing.forget(Kept.CONTAINERS, len(oldest), max(one.ended_ms or one.began_ms for one in oldest))
+        self.missing.forget(FoldedKind.CONTAINERS, len(oldest), max(one.ended_ms or one.began_ms for one in oldest))
 
     @staticmethod
     def _number(name: str, names: dict[str, int]) -> int:
