@@ -112,7 +112,9 @@ KEPT: dict[FoldedKind, Callable[[int], events.Event | commands.Command]] = {
     FoldedKind.RUNNING: begun,
     FoldedKind.FAILURES: lambda number: task(number, state="FAILED", failure="no space left"),
     FoldedKind.BLOCKS: lambda number: _block(f"w{number}"),
-    FoldedKind.CONTAINERS: lambda number: events.ContainerStarted(executor_id="1", container_id=f"c{number}", host="w1"),
+    FoldedKind.CONTAINERS: lambda number: events.ContainerStarted(
+        executor_id="1", container_id=f"c{number}", host="w1"
+    ),
     FoldedKind.TURNS: lambda number: commands.BeginEpoch(reason="it died", epoch=number, restart=1),
     FoldedKind.COPIES: lambda number: commands.LaunchCopy(
         stage=0, stage_attempt=0, index=number, not_hosts=(), reason="slow"
