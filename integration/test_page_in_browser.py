@@ -62,7 +62,7 @@ def test_the_keyboard_is_enough(report: Path) -> None:
 
 
 def test_an_open_page_outlasts_what_the_proxy_answers_between_attempts() -> None:
-    """Errors, pages of others, ways to elsewhere; then the next attempt answers, and nobody had to load the page again."""
+    """Errors, pages of others, ways to elsewhere; then the next attempt answers. Nobody had to load the page again."""
     fold, document = folded(told(attempt()))
     live = Live(body_path="yarnspec/body", tag="1.1-1", every_s=0.05)
     first = page(fold, document, START_MS, live=live)
@@ -93,7 +93,7 @@ def test_an_open_page_outlasts_what_the_proxy_answers_between_attempts() -> None
         opened.goto(PROXIED)
         opened.evaluate("window.openedOnce = true")
         opened.locator("#connection:has-text('does not answer')").wait_for()
-        opened.locator("#timeline .moments li:has-text('application attempt 2 begins')").wait_for()
+        opened.locator("#recovery .moments li:has-text('application attempt 2 begins')").wait_for()
         opened.locator("#connection").wait_for(state="hidden")
         assert opened.evaluate("window.openedOnce") is True
         assert elsewhere == []
