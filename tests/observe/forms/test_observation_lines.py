@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.feed.strategies import observations
 from yarnspec.core.messages.events import AttemptsStarted, Event, StageFinished, StageStarted, TaskFinished
 from yarnspec.core.messages.observations import Observations, ObservationsBuilder, RowKind, State
-from yarnspec.observe.forms.observation_lines import attempts_begun, lines
+from yarnspec.observe.forms.observation_lines import ATTEMPTS_MAX, attempts_begun, lines
 from yarnspec.observe.forms.records import decode_lines, encode, record_of
 from yarnspec.observe.log.eventlog import EventLog
 from yarnspec.observe.status.status_fold import StatusFold
@@ -46,9 +46,7 @@ def as_events(rows: Observations) -> list[Event]:
                     **numbers,
                 )
             )
-    if begun := attempts_begun(rows):
-        found.append(AttemptsStarted(attempts=begun))
-    return found
+    return [*found, *attempts_begun(rows)]
 
 
 @given(st.lists(observations(), max_size=4))
@@ -124,6 +122,16 @@ def test_attempts_that_a_batch_leaves_running_are_one_record() -> None:
     assert isinstance(message, AttemptsStarted)
     told = [(one.index, one.task_id, one.host, one.executor_id, one.speculative) for one in message.attempts]
     assert told == [(0, 4, "w4", "1", False), (2, 6, "w6", "1", True)]
+
+
+def test_very_many_attempts_are_several_records() -> None:
+    rows = ObservationsBuilder()
+    for task_id in range(2 * ATTEMPTS_MAX + 1):
+        rows.add(RowKind.TASK_STARTED, stage=2, stage_attempt=0, index=task_id, attempt=0, task_id=task_id, launch_ms=7)
+    log = EventLog(1)
+    log.append_rows(rows.observations(), 5)
+    found = list(decode_lines(b"".join(line.data for line in log.after(0).lines)))
+    assert [(one.seq, len(one.fields["attempts"])) for one in found] == [(1, 1_000), (2, 1_000), (3, 1)]
 
 
 def test_stages_of_a_second_spark_context_begin_with_the_same_numbers() -> None:
