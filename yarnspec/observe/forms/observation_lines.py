@@ -2,8 +2,9 @@
 
 A row that tells of a stage's start or end, or of the end of a task's attempt, is a record: ``StageStarted``,
 ``StageFinished``, ``TaskFinished``. The attempts that a batch leaves running are in records of many,
-``AttemptsStarted``: a driver's death must not hide them. The other rows are no records. Of 100,000 task ends each costs a few microseconds
-here, where making an event, a record and a dictionary would cost ten times as much; a test compares the bytes.
+``AttemptsStarted``: a driver's death must not hide them. The other rows are no records. Of 100,000 task ends each
+costs a few microseconds here, where making an event, a record and a dictionary would cost ten times as much; a test
+compares the bytes.
 """
 
 from __future__ import annotations
