@@ -13,7 +13,7 @@ from rich.text import Text
 
 from yarnspec.cli.names import application_argument
 from yarnspec.cli.printing import columns, plain, settings_options, stdout_console
-from yarnspec.core.tasks.running_attempts import RunningAttempt
+from yarnspec.core.messages.events import RunningAttempt
 from yarnspec.errors import ClusterUnreachable, NotFound
 from yarnspec.gateway.application.handle import Application
 from yarnspec.observe.forms.document import StatusDocument

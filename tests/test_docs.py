@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
+from integration import picture
 from integration.pages import GUIDES, ROOT, blocks, words
 from yarnspec.cli.main import cli
 from yarnspec.gateway.flags.request import FLAGS
@@ -151,3 +152,14 @@ def test_modules_and_options_on_the_pages_exist(page: Path) -> None:
         assert find_spec(module.rstrip(".")), module
     options = re.findall(r"--set ([\w.-]+)=", text)
     assert not set(options) - set(fields())
+
+
+def test_the_picture_of_the_page_shows_its_templates() -> None:
+    stamp = picture.stamp_of(picture.PICTURE.read_bytes())
+    assert stamp == picture.templates_digest(), "the page looks otherwise now: run `make picture`"
+
+
+def test_a_picture_keeps_its_stamp() -> None:
+    plain = picture.PICTURE.read_bytes()
+    assert picture.stamp_of(picture.stamped(plain, "0" * 64)) == "0" * 64
+    assert picture.stamp_of(b"") == ""

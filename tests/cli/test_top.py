@@ -13,7 +13,7 @@ from tests.cli.test_application_commands import BLOCKED, STAGE_OF_TWO, STARTED
 from tests.gateway.cluster import APP, HOSTS, HandMadeCluster, HandMadeNegotiator
 from tests.observe.page.histories import recorded
 from yarnspec.cli.main import cli
-from yarnspec.core.tasks.running_attempts import RunningAttempt
+from yarnspec.core.messages.events import RunningAttempt
 from yarnspec.observe.forms.records import encode
 
 

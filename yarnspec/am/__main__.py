@@ -164,7 +164,7 @@ def _run(  # noqa: PLR0915 - one thing after the other
     rm = ResourceManager.from_conf(conf)
     before = earlier_attempts(place.attempt, lambda: rm.attempts(place.application_id), rm.diagnostics)
     earlier = history.earlier(epoch)
-    log = EventLogs(epoch, history.open_events)
+    log = EventLogs(epoch, history.open_events, history.copied_events)
     master = SkeinContainers.from_current()
     containers = ExecutorContainers(master)
     # Connected: from here on nothing in this container needs the key pair, and the program must not find it.

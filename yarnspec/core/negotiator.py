@@ -40,12 +40,13 @@ from yarnspec.core.messages.commands import (
     RequestContainers,
     Warn,
 )
+from yarnspec.core.messages.events import RunningAttempt
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
 from yarnspec.core.recovery.epoch_recovery import EpochRecovery
 from yarnspec.core.recovery.master_handover import CARRY_TIMER, MasterHandover
 from yarnspec.core.recovery.saved_output_hosts import LIVE_TIMER_FAMILY, SavedOutputHosts
-from yarnspec.core.tasks.running_attempts import RunningAttempt, running_attempts
+from yarnspec.core.tasks.running_attempts import running_attempts
 
 HOSTS_TIMER = "hosts-wait"
 SPREAD_HOSTS_TIMER = "hosts-wait-to-spread"

@@ -362,6 +362,26 @@ class TaskFinished(Event, frozen=True):
     speculative: bool = False
 
 
+class RunningAttempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A task attempt that runs."""
+
+    stage: int
+    stage_attempt: int
+    index: int
+    attempt: int
+    task_id: int
+    executor_id: str
+    host: str
+    launch_ms: int
+    speculative: bool = False
+
+
+class AttemptsStarted(Event, frozen=True):
+    """Task attempts began. One that began and ended between two looks at the driver is told by its end only."""
+
+    attempts: tuple[RunningAttempt, ...]
+
+
 class FeedLagged(Event, frozen=True):
     """The driver observed more than the feed could carry: ``count`` rows of observations were lost on their way."""
 

@@ -65,6 +65,7 @@ class StageRow:
     tasks: int
     done: int
     failed: int
+    lost: int
     took: str
     median: str
     p95: str
@@ -175,6 +176,7 @@ def _row(scene: Scene, place: int, status: StageStatus | None, longest: float) -
         tasks=status.tasks if status is not None else stage.tasks,
         done=status.finished if status is not None else len(np.unique(attempts.index[good])),
         failed=status.failed if status is not None else int(np.count_nonzero(attempts.failed[mine])),
+        lost=int(np.count_nonzero(attempts.lost[mine])),
         took=took(max(0, end_ms - began_ms)), median=took(median), p95=took(p95), longest=took(most),
         low=percent((median or 0) / longest), box=percent(((p95 or 0) - (median or 0)) / longest),
         high=percent((most or 0) / longest),
