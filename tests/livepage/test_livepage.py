@@ -212,8 +212,8 @@ def test_the_last_live_page_and_the_report_have_the_same_sections(
 
     live = follower(tmp_path, negotiator)
     for epoch, those in by_epoch.items():
-        for one in range(0, len(those), 50):
-            write(tmp_path, those[one : one + 50], epoch)
+        for at in range(0, len(those), 50):
+            write(tmp_path, those[at : at + 50], epoch)
             live.now()
     negotiator.document = application.status()
     seen_last = sections(live.now().whole)

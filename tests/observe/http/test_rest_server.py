@@ -15,7 +15,8 @@ from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.http import rest
 from yarnspec.observe.http.rest import Answer, BlockBody, HostEntry, OutputChunk, ScaleBody, UnblockBody
 from yarnspec.observe.http.server import RestServer
-from yarnspec.observe.log.eventlog import EventChunk, Line
+from yarnspec.observe.log.copied_log import Line
+from yarnspec.observe.log.eventlog import EventChunk
 
 TOKEN = "right"
 

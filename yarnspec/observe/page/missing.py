@@ -31,7 +31,7 @@ class FoldedKind(StrEnum):
 class Forgotten(NamedTuple):
     """So many, the last one at this moment."""
 
-    count: int
+    number: int
     until_ms: int
 
 
@@ -55,7 +55,7 @@ class Missing:
     def forget(self, kind: FoldedKind, count: int, until_ms: int) -> None:
         """So many are no longer kept, the newest of them from this moment."""
         before = self._forgotten.get(kind, Forgotten(0, 0))
-        self._forgotten[kind] = Forgotten(before.count + count, max(before.until_ms, until_ms))
+        self._forgotten[kind] = Forgotten(before.number + count, max(before.until_ms, until_ms))
 
     def of(self, kind: FoldedKind) -> Forgotten:
         """How many of a kind were forgotten."""
@@ -91,7 +91,7 @@ class Missing:
         if self.damaged:
             found.append(f"{self.damaged:,} records are damaged and were passed over: the page lacks what they tell.")
         found += [
-            f"The page no longer has {one.count:,} {kind}, up to {at_time(one.until_ms)}."
+            f"The page no longer has {one.number:,} {kind}, up to {at_time(one.until_ms)}."
             for kind, one in self._forgotten.items()
         ]
         return found
