@@ -175,7 +175,7 @@ class TestMissing:
         ]
         fold, _ = folded(told(attempt(), _block("w0"), *ended))
         assert [one.host for one in fold.blocks if one.ended_ms is None] == ["w0"]
-        assert len(fold.blocks) + fold.missing.of(FoldedKind.BLOCKS).count == 20
+        assert len(fold.blocks) + fold.missing.of(FoldedKind.BLOCKS).number == 20
 
     def test_gaps_in_an_epoch_and_between_epochs(self) -> None:
         first, _, third = told(attempt(), STAGE, task(0))
