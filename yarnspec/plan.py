@@ -13,6 +13,7 @@ from typing import Literal
 
 import msgspec
 
+from yarnspec.core.messages.settings import slots_of
 from yarnspec.options import Options
 
 OWN_NAMES = "yarnspec-"
@@ -33,7 +34,8 @@ EXECUTOR_SERVICE = "executor"
 class ExecutorSize(msgspec.Struct, frozen=True, kw_only=True):
     """The needs of one executor: of YARN (``container_memory_mb``) and of its JVM (``heap_mb``).
 
-    A task takes ``task_cpus`` of its ``cores``.
+    A task takes ``task_cpus`` of its ``cores``. ``resources``: how many it needs of each further resource type, by
+    YARN's name. ``tasks_max``: so many tasks at once at most, as tasks need such resources; None: cores alone count.
     """
 
     heap_mb: int
@@ -41,6 +43,13 @@ class ExecutorSize(msgspec.Struct, frozen=True, kw_only=True):
     cores: int
     task_cpus: float = 1
     label: str = ""
+    resources: dict[str, int] = {}
+    tasks_max: int | None = None
+
+    @property
+    def slots(self) -> int:
+        """How many tasks it runs at once."""
+        return slots_of(self.cores, self.task_cpus, self.tasks_max)
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,3 +113,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     http_scheme: str = "http"
     cluster_id: str = ""
     context_wait_ms: int = 0
+
+    @property
+    def sizes_differ(self) -> bool:
+        """Whether stages may ask for executors of other sizes: Spark allows that with dynamic allocation only."""
+        return self.dynamic_bounds is not None

@@ -40,6 +40,11 @@ executor_ids = st.sampled_from([str(n) for n in range(8)] + ["100001", "x", ""])
 container_ids = st.sampled_from(["", *(f"c{n}" for n in range(4))])
 exit_codes = st.sampled_from([0, 1, 137, 143, -100, -101, -102, -104, -105, -1000])
 states = st.sampled_from(["RUNNING", "RUNNING", "RUNNING", "LOST", "SHUTDOWN", "UNHEALTHY", "?"])
+profiles = st.lists(
+    st.builds(ev.ExecutorProfile, id=st.integers(1, 3), count=st.integers(0, 3), memory_mb=st.just(2048)),
+    max_size=2,
+    unique_by=lambda one: one.id,
+).map(tuple)
 timer_names = st.sampled_from(
     [
         "resource-wait",
@@ -150,7 +155,7 @@ middle_events: st.SearchStrategy[ev.Event] = st.one_of(
     st.builds(ev.DriverReady, driver_url=text),
     st.builds(ev.DriverStopping),
     st.builds(ev.DriverLost, exit_code=small, reason=text),
-    st.builds(ev.TargetExecutorsChanged, count=small),
+    st.builds(ev.TargetExecutorsChanged, count=small, profiles=profiles),
     st.builds(ev.ScaleRequested, least=st.integers(0, 4), most=st.integers(0, 5), by=text, force=st.booleans()),
     st.builds(ev.ExecutorsUnwanted, executor_ids=some_ids),
     st.builds(
@@ -247,15 +252,18 @@ def check_shape(commands: list[Command]) -> None:
     kinds = [type(command) for command in commands]
     assert all(command.reason.strip() for command in commands)
     assert kinds.count(UpdatePlacement) <= 1
-    assert kinds.count(RequestContainers) <= 1
+    requests = of(RequestContainers, commands)
+    assert len({one.profile and one.profile.id for one in requests}) == len(requests)
     ends = [n for n, kind in enumerate(kinds) if issubclass(kind, ENDS)]
     assert ends in ([], [len(kinds) - 1])
     if RequestContainers in kinds:
         assert kinds.index(UpdatePlacement) < kinds.index(RequestContainers)
-        (request,) = of(RequestContainers, commands)
         (placement,) = of(UpdatePlacement, commands)
-        assert len(placement.wanted) >= len(request.executor_ids) > 0
-        assert set(request.executor_ids) <= {one.id for one in placement.wanted}
+        wanted = {one.id: one.profile for one in placement.wanted}
+        for request in requests:
+            assert request.executor_ids
+            profile = request.profile.id if request.profile else 0
+            assert all(wanted.get(executor_id) == profile for executor_id in request.executor_ids)
     for placement in of(UpdatePlacement, commands):
         blocked = set(placement.blocked_hosts)
         assert not any(blocked & set(one.hosts) for one in placement.wanted)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.spark.plans import keeping, plan
+from yarnspec.core.messages.events import ExecutorProfile
 from yarnspec.plan import EXECUTOR_VARIABLES_FILE, JAR_FILE, SPARK_JARS_LINK, SPARK_SECRET_FILE, Plan
 from yarnspec.spark.executor import container_environment, launch_script
 from yarnspec.spark.variables import export_script
@@ -124,6 +125,16 @@ def test_a_stock_executor_of_this_driver(container: Container) -> None:
     )
     assert container.seen["SPARK_EXECUTOR_ATTRIBUTE_CONTAINER_ID"] == "container_7"
     assert container.seen["PYSPARK_PYTHON"] == "/venv/bin/python"
+
+
+def test_an_executor_of_a_resource_profile_has_its_size(container: Container) -> None:
+    profile = ExecutorProfile(id=3, count=1, memory_mb=4096, heap_mb=3000, cores=4)
+    container.environment |= container_environment("7", "h:1", "h:2", 2, profile)
+    container.run(plan())
+    arguments = container.arguments
+    assert "-Xmx3000m" in arguments
+    assert arguments[arguments.index("--cores") + 1] == "4"
+    assert arguments[-2:] == ["--resourceProfileId", "3"]
 
 
 def test_references_in_the_users_environment_and_nothing_else_are_replaced(container: Container) -> None:

@@ -117,6 +117,8 @@ def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[i
         executor_memory_mb=plan.executors.container_memory_mb,
         executor_vcores=plan.executors.cores,
         executor_label=plan.executors.label,
+        executor_resources=plan.executors.resources,
+        executor_tasks_max=plan.executors.tasks_max,
         task_cpus=plan.executors.task_cpus,
         registered_ratio=plan.registered_ratio,
         registered_wait_ms=plan.registered_wait_ms,
@@ -183,8 +185,8 @@ def _run(  # noqa: PLR0915 - one thing after the other
         containers=containers,
         placement=placement,
         driver=driver,
-        executor_environment=lambda executor_id: container_environment(
-            executor_id, driver.address, driver.gate, driver.epoch
+        executor_environment=lambda executor_id, profile: container_environment(
+            executor_id, driver.address, driver.gate, driver.epoch, profile
         ),
         show_spark=page.show_spark,
     )
@@ -277,6 +279,7 @@ def _placement(plan: Plan, place: AmContainer) -> PlacementFile:
         plan.host_attribute,
         constraint=options.constraint,
         tags=tuple(tag.strip() for tag in options.tags.split(",") if tag.strip()),
+        only_wanted=plan.sizes_differ,
     )
     shipped = read_shipped(place.directory / SPARK_PROPERTIES_FILE)
     placement.link_afterwards = history_page(shipped, place.application_id)

@@ -376,6 +376,7 @@ class Negotiator:
 
     def _backoff_over(self, _now_ms: int) -> list[Command]:
         self._containers.held = 0
+        self._containers.profiles_held = False
         return []
 
     def _hosts_unknown(self, now_ms: int) -> list[Command]:
@@ -413,9 +414,11 @@ class Negotiator:
         if containers.asks.changed or self._placement.changed:
             containers.asks.changed = False
             commands.append(self._placement.next(containers.asks.wanted, why))
-        if asked:
-            said = f"{len(asked)} containers are missing {why} ({containers.summary()})"
-            commands.append(RequestContainers(executor_ids=asked, reason=said))
+        for profile, ids in containers.by_profile(asked).items():
+            kind = f" of resource profile {profile}" if profile else ""
+            said = f"{len(ids)} containers{kind} are missing {why} ({containers.summary()})"
+            size = containers.profiles.of(profile) if profile else None
+            commands.append(RequestContainers(executor_ids=ids, profile=size, reason=said))
         return commands + self._lifecycle.watch(containers, now_ms)
 
     def _stale(self) -> list[Command]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 
+from yarnspec.core.messages.events import ExecutorProfile
 from yarnspec.plan import (
     EXECUTOR_VARIABLES_FILE,
     HADOOP_CONF_JAR_FILE,
@@ -20,6 +21,10 @@ EXECUTOR_ID = "YARNSPEC_EXECUTOR_ID"
 DRIVER_ADDRESS = "YARNSPEC_DRIVER_ADDRESS"
 DRIVER_GATE = "YARNSPEC_DRIVER_GATE"
 EPOCH = "YARNSPEC_EPOCH"
+PROFILE = "YARNSPEC_PROFILE"
+HEAP_MB = "YARNSPEC_HEAP_MB"
+CORES = "YARNSPEC_CORES"
+"""Only in containers of a resource profile: its number, and the size of its executors."""
 
 _DRIVER_WAIT_S = 180
 
@@ -38,7 +43,7 @@ def launch_script(plan: Plan, *, authenticate: bool, network_options: tuple[str,
         authenticate: whether ``spark.authenticate`` is on.
         network_options: ``-Dspark.…`` options an executor needs before it has the driver's configuration.
     """
-    java_options = [f"-Xmx{plan.executors.heap_mb}m", *MODULE_OPTIONS, *plan.executor_java_options, *network_options]
+    java_options = [*MODULE_OPTIONS, *plan.executor_java_options, *network_options]
     if authenticate:
         java_options.append("-Dspark.authenticate=true")
     jars = f"$PWD/{SPARK_JARS_LINK}" if plan.spark_jars == SPARK_JARS_LINK else shlex.quote(plan.spark_jars or "")
@@ -79,14 +84,15 @@ until (exec 3<>"$gate" 4<>"$driver") 2>/dev/null; do
   sleep 0.1
 done
 {UTF_8_FOR_THE_JVM}
-exec "${{JAVA_HOME:+$JAVA_HOME/bin/}}java" {" ".join(option_word(option, _OPTIONS_NAMES) for option in java_options)} \\
+exec "${{JAVA_HOME:+$JAVA_HOME/bin/}}java" -Xmx"${{{HEAP_MB}:-{plan.executors.heap_mb}}}m" {" ".join(option_word(option, _OPTIONS_NAMES) for option in java_options)} \\
   -Djava.io.tmpdir="$PWD/tmp" \\
   -Dspark.yarn.app.container.log.dir="${{LOG_DIRS%%,*}}" \\
   -cp {users_class_path}"{class_path}:$spark_jars/*" \\
   org.apache.spark.executor.CoarseGrainedExecutorBackend \\
   --driver-url "spark://CoarseGrainedScheduler@${DRIVER_ADDRESS}" \\
   --executor-id "${EXECUTOR_ID}" --bind-address "$NM_HOST" --hostname "$NM_HOST" \\
-  --cores {plan.executors.cores} --app-id "$SKEIN_APPLICATION_ID" --resourceProfileId 0
+  --cores "${{{CORES}:-{plan.executors.cores}}}" --app-id "$SKEIN_APPLICATION_ID" \\
+  --resourceProfileId "${{{PROFILE}:-0}}"
 """  # noqa: E501 - a command of the script stands on one line
 
 
@@ -94,6 +100,14 @@ _OPTIONS_NAMES = {"APP_ID": "SKEIN_APPLICATION_ID", "EXECUTOR_ID": EXECUTOR_ID}
 """Spark's documentation promises these two for an executor's Java options, beside the container's variables."""
 
 
-def container_environment(executor_id: str, driver_address: str, gate: str, epoch: int) -> dict[str, str]:
-    """What differs from one executor's container to the next; plain words only: Skein puts them into a script."""
-    return {EXECUTOR_ID: executor_id, DRIVER_ADDRESS: driver_address, DRIVER_GATE: gate, EPOCH: str(epoch)}
+def container_environment(
+    executor_id: str, driver_address: str, gate: str, epoch: int, profile: ExecutorProfile | None = None
+) -> dict[str, str]:
+    """What differs from one executor's container to the next; plain words only: Skein puts them into a script.
+
+    ``profile``: the size of an executor that is not of the usual one.
+    """
+    common = {EXECUTOR_ID: executor_id, DRIVER_ADDRESS: driver_address, DRIVER_GATE: gate, EPOCH: str(epoch)}
+    if profile is None:
+        return common
+    return common | {PROFILE: str(profile.id), HEAP_MB: str(profile.heap_mb), CORES: str(profile.cores)}

@@ -37,6 +37,7 @@ def test_it_is_there_before_the_first_container_is_asked_for(tmp_path: Path) -> 
         "all_hosts": [],
         "blocked_hosts": [],
         "wanted": [],
+        "only_wanted": False,
         "tracking_url": None,
         "finish": None,
     }
@@ -52,6 +53,8 @@ def test_an_update_replaces_what_was_there(tmp_path: Path) -> None:
             "id": "12",
             "memory_mb": 1408,
             "vcores": 1,
+            "resources": {},
+            "profile": 0,
             "label": "",
             "hosts": [],
             "not_hosts": [],

@@ -106,7 +106,7 @@ class World:
             containers=ExecutorContainers(self.service),
             placement=PlacementFile(directory, "blacklist", "a"),
             driver=self.driver,
-            executor_environment=lambda executor_id: {"ID": executor_id},
+            executor_environment=lambda executor_id, _: {"ID": executor_id},
             clock_ms=self._clock,
         )
 
@@ -387,7 +387,7 @@ def test_executors_are_told_the_port_that_the_driver_really_has(make: Make) -> N
     ready = events.DriverReady(driver_url="spark://CoarseGrainedScheduler@h:2")
     world = make({events.DriverReady: [commands.RequestContainers(reason="r", executor_ids=("1",)), FINISH]})
     addresses = []
-    world.shell._executor_environment = lambda _: addresses.append(world.driver.address) or {}  # type: ignore[func-returns-value]
+    world.shell._executor_environment = lambda *_: addresses.append(world.driver.address) or {}  # type: ignore[func-returns-value]
     world.run(ready)
     assert addresses == ["h:2"]
 

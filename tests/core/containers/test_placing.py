@@ -328,3 +328,21 @@ def no_rule_comes_back(world: World) -> bool:
             return False
         seen[one.id] = ranks[one.rule]
     return True
+
+
+def test_hosts_without_the_resource_types_of_an_executor_take_none() -> None:
+    world = World(initial_executors=4, placement=PlacementSettings(), executor_resources={"yarn.io/gpu": 2})
+    world.start(report=False)
+    free = dict(zip(HOSTS, ({"yarn.io/gpu": 2}, {"yarn.io/gpu": 4}, {}, {"acme.io/pen": 9}), strict=True))
+    world.tell(
+        ev.HostsReported(
+            hosts=tuple(
+                ev.HostReport(host=host, free_memory_mb=9 * SIZE_MB, free_resources=types)
+                for host, types in free.items()
+            )
+        )
+    )
+    world.driver_ready()
+    assert all(one.resources == {"yarn.io/gpu": 2} for one in wanted(world).values())
+    # Two hosts have room for three by their GPUs; the fourth may come anywhere, where the ResourceManager finds some.
+    assert targets(world) == {HOSTS[0]: 1, HOSTS[1]: 2}

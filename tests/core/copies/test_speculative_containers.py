@@ -510,3 +510,25 @@ def test_when_speculation_stops_containers_without_an_executor_go_at_once(monkey
     only(RequestContainers, world.pass_ms(5_000))
     assert only(ReleaseContainer, stop_speculation(world, monkeypatch)).executor_id == "3"
     assert world.wanted() == ()
+
+
+def test_a_copy_waits_for_a_slot_of_its_stages_profile_and_none_is_asked_for_beside_spark() -> None:
+    """The usual executors stand idle, but Spark would start nothing of this stage on them."""
+    world = Stragglers(hosts=(H2, H3), slots=1)
+    profile = ev.ExecutorProfile(id=7, count=2, memory_mb=4096, slots=1)
+    asked = only(RequestContainers, world.tell(ev.TargetExecutorsChanged(count=2, profiles=(profile,)))).executor_ids
+    for executor_id, host in zip(asked, (H4, H3), strict=True):
+        world.executor(executor_id, host, cores=1)
+    world.tell(ev.JobStarted(job=0, stages=(0, 1)))
+    world.stage(0, 2)
+    quick, _slow = (world.launch(0, index, executor_id) for index, executor_id in enumerate(asked))
+    world.pass_ms(900)
+    world.end(quick)
+    world.stage(1, 1)
+    world.launch(1, 0, asked[0])
+    answer = world.pass_ms(60_000)
+    assert of(LaunchCopy, answer)
+    assert of(RequestContainers, answer) == []
+    explanation = world.negotiator.explain_task(0, 1, world.now_ms)
+    assert explanation is not None
+    assert any("executors of resource profile 7" in line for line in explanation.lines)

@@ -114,6 +114,19 @@ def test_phases_follow_each_other() -> None:
     ]  # fmt: skip
 
 
+def test_executors_of_other_sizes_count_and_are_told_apart() -> None:
+    profile = events.ExecutorProfile(id=3, count=2, memory_mb=2048)
+    document = status(
+        attempt(),
+        READY,
+        events.TargetExecutorsChanged(count=1, profiles=(profile,)),
+        commands.RequestContainers(reason="a test", executor_ids=("1",), profile=profile),
+        STARTED,
+    )
+    assert document.wanted_containers == 3
+    assert [(one.executor_id, one.profile) for one in document.containers] == [(None, 0), ("1", 3)]
+
+
 def test_a_reason_for_waiting_is_gone_when_nothing_is_waited_for() -> None:
     waiting = [attempt(), events.TargetExecutorsChanged(count=1), events.PendingExplained(reason="full")]
     assert status(*waiting).pending_reason == "full"

@@ -9,7 +9,7 @@ import pytest
 from tests.yarn.server import documents, serving
 from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
 from yarnspec.yarn.rm import rm_documents
-from yarnspec.yarn.rm.hosts import check_fits, check_known
+from yarnspec.yarn.rm.hosts import check_fits, check_known, check_resources
 from yarnspec.yarn.rm.placement_mode import resolve
 from yarnspec.yarn.rm.reports import Host, Size
 from yarnspec.yarn.rm.resource_manager import ResourceManager, application_of, check_container_id, host_of
@@ -344,6 +344,35 @@ def test_more_than_any_host_has_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="no host has that much"):
         check_fits("An executor", Size(9000, 1), hosts, Size(16384, 8))
     check_fits("An executor", Size(9000, 1), (), Size(16384, 8))
+
+
+def with_types(name: str, total: dict[str, int], used: dict[str, int] | None = None) -> dict[str, Any]:
+    """A host with resource types, as the ResourceManager of Hadoop 3 tells them: memory and cores are among them."""
+
+    def resource(values: dict[str, int]) -> dict[str, Any]:
+        told = [{"name": "memory-mb", "value": 8192}, {"name": "vcores", "value": 8}]
+        told += [{"name": key, "value": value} for key, value in values.items()]
+        return {"memory": 8192, "vCores": 8, "resourceInformations": {"resourceInformation": told}}
+
+    return {**node(name), "totalResource": resource(total), "usedResource": resource(used or {})}
+
+
+def test_resource_types_that_no_host_has_are_a_usage_error() -> None:
+    nodes = [
+        with_types("a", {"yarn.io/gpu": 4, "acme.io/pen": 0}, {"yarn.io/gpu": 3}),
+        with_types("b", {"yarn.io/gpu": 0, "acme.io/pen": 2}),
+    ]
+    hosts = tuple(rm_documents.hosts({"nodes": {"node": nodes}}))
+    assert [host.resources for host in hosts] == [{"yarn.io/gpu": 4}, {"acme.io/pen": 2}]
+    assert hosts[0].free_resources == {"yarn.io/gpu": 1}
+    check_resources("An executor", {}, hosts)
+    check_resources("An executor", {"yarn.io/gpu": 4}, hosts)
+    with pytest.raises(UsageError, match=r"yarn.io/gpus, which no host of the cluster has. Did you mean yarn.io/gpu\?"):
+        check_resources("An executor", {"yarn.io/gpus": 1}, hosts)
+    with pytest.raises(UsageError, match=r"5 of yarn.io/gpu, and no running host has more than 4"):
+        check_resources("An executor", {"yarn.io/gpu": 5}, hosts)
+    with pytest.raises(UsageError, match="no running host has all of that"):
+        check_resources("An executor", {"yarn.io/gpu": 1, "acme.io/pen": 1}, hosts)
 
 
 def test_ids_and_addresses() -> None:

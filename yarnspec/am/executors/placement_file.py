@@ -30,7 +30,10 @@ class HostAndRack(msgspec.Struct, frozen=True):
 
 
 class PlacementDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole desired state, version by version."""
+    """The whole desired state, version by version.
+
+    ``only_wanted``: Skein's own requests do not say how large containers are, so nothing but ``wanted`` is asked for.
+    """
 
     version: int = 0
     mode: Literal["blacklist", "constraints"]
@@ -39,6 +42,7 @@ class PlacementDocument(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     blocked_hosts: tuple[str, ...] = ()
     wanted: tuple[WantedContainer, ...] = ()
+    only_wanted: bool = False
     all_hosts: tuple[HostAndRack, ...] = ()
     tracking_url: str | None = None
     finish: Finish | None = None
@@ -55,9 +59,12 @@ class PlacementFile:
         *,
         constraint: str = "",
         tags: tuple[str, ...] = (),
+        only_wanted: bool = False,
     ) -> None:
         self._path = directory / PLACEMENT_FILE
-        self._state = PlacementDocument(mode=mode, host_attribute=host_attribute, constraint=constraint, tags=tags)
+        self._state = PlacementDocument(
+            mode=mode, host_attribute=host_attribute, constraint=constraint, tags=tags, only_wanted=only_wanted
+        )
         self.problem = ""
         """Why the file is older than what was commanded last; empty while all is well."""
         self.link_afterwards: str | None = None

@@ -82,7 +82,7 @@ class Shell:
         containers: the executors' containers.
         placement: the file that the provider reads.
         driver: the driver of the running epoch.
-        executor_environment: the environment of a new executor's container, by executor id.
+        executor_environment: the environment of a new executor's container, by its id and its size (None: usual).
         show_spark: where Spark's page is now; without it YARN's link leads there.
         clock_ms: milliseconds since the Unix epoch.
     """
@@ -96,7 +96,7 @@ class Shell:
         containers: ExecutorContainers,
         placement: PlacementFile,
         driver: RestartableDriver,
-        executor_environment: Callable[[str], dict[str, str]],
+        executor_environment: Callable[[str, events.ExecutorProfile | None], dict[str, str]],
         show_spark: Callable[[str], None] | None = None,
         clock_ms: Callable[[], int] = lambda: int(time.time() * 1000),
     ) -> None:
@@ -266,8 +266,13 @@ class Shell:
             self._fold.apply(record)
 
     def _changed_hosts(self, report: events.HostsReported) -> events.HostsReported:
-        """The news about these hosts that the event log does not have yet. Their free memory is no news."""
-        now = {one.host: msgspec.structs.replace(one, free_memory_mb=None) for one in report.hosts}
+        """The news about these hosts that the event log does not have yet. What is free on them is no news."""
+        now = {
+            one.host: msgspec.structs.replace(
+                one, free_memory_mb=None, free_resources=dict.fromkeys(one.free_resources, 0)
+            )
+            for one in report.hosts
+        }
         logged, self._logged_hosts = self._logged_hosts, now
         if logged is None:
             return report
@@ -289,8 +294,8 @@ class Shell:
         match command:
             case commands.BeginEpoch() | commands.StartDriver() | commands.StopDriver():
                 self._move_driver(command)
-            case commands.RequestContainers(executor_ids=executor_ids):
-                self._request(executor_ids)
+            case commands.RequestContainers():
+                self._request(command)
             case commands.ReleaseContainer(executor_id=executor_id):
                 # Where no task may start is told first: none must begin on an executor that goes.
                 self._orders.then(lambda: self._containers.release(executor_id))
@@ -319,12 +324,13 @@ class Shell:
             _log.exception("the driver could not be started")
             self.post(events.DriverLost(exit_code=127, reason=f"the driver could not be started: {error}"))
 
-    def _request(self, executor_ids: tuple[str, ...]) -> None:
-        for number, executor_id in enumerate(executor_ids):
+    def _request(self, command: commands.RequestContainers) -> None:
+        ids = command.executor_ids
+        for number, executor_id in enumerate(ids):
             try:
-                self._containers.request(executor_id, self._executor_environment(executor_id))
+                self._containers.request(executor_id, self._executor_environment(executor_id, command.profile))
             except ContainerServiceError as error:
-                self.post(events.RequestFailed(executor_ids=executor_ids[number:], message=str(error)))
+                self.post(events.RequestFailed(executor_ids=ids[number:], message=str(error)))
                 return
 
 

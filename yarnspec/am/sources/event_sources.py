@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import structlog
 
 from yarnspec.am.executors.executor_containers import ExecutorContainers
@@ -209,7 +210,8 @@ class DriverEvents:
             case "backend_started":
                 event: Event | None = events.DriverReady(driver_url=told["driver_url"], ui_url=told.get("ui_url"))
             case "target_executors":
-                event = events.TargetExecutorsChanged(count=told["count"])
+                profiles = msgspec.convert(told.get("profiles", ()), tuple[events.ExecutorProfile, ...])
+                event = events.TargetExecutorsChanged(count=told["count"], profiles=profiles)
             case "kill_executors":
                 event = events.ExecutorsUnwanted(executor_ids=tuple(told["ids"]))
             case "executor_registered":

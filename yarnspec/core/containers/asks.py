@@ -63,14 +63,14 @@ class Asks:
         self._by_id[ask.wanted.id] = self._unplaced[ask.wanted.id] = ask
         self.changed = True
 
-    def drop(self, wanted_id: str) -> None:
-        """One container less is to come.
+    def drop(self, wanted_id: str, profile: int) -> None:
+        """One container less is to come for executors of this profile.
 
         YARN's answer to one request may have been placed as another one of the same kind. If the named ask is gone
-        already, the newest one goes, so that there are as many asks as requests.
+        already, the newest one of the profile goes, so that there are as many asks as requests.
         """
         if wanted_id not in self._by_id:
-            wanted_id = next(reversed(self._by_id))
+            wanted_id = next(one for one in reversed(self._by_id) if self._by_id[one].wanted.profile == profile)
         del self._by_id[wanted_id]
         self._unplaced.pop(wanted_id, None)
 

@@ -9,19 +9,17 @@ from typing import NamedTuple
 
 from yarnspec.core.containers.executor_rows import Executor
 from yarnspec.core.containers.executor_table import ExecutorTable
-from yarnspec.core.messages.settings import Settings
+from yarnspec.core.containers.profiles import USUAL
+from yarnspec.core.messages.settings import Settings, slots_of
+from yarnspec.core.tasks.stagetasks import StageTasks
 from yarnspec.core.tasks.task_table import TaskTable
 
 WORTH_IT = 0.05
 """A slow host is kept when the work ends sooner with it by at least this share: below, its tasks only cost slots."""
-_ROUNDING = 1e-9
+_LOOKED_AT = 100
+"""So many attempts of a stage are looked at for an executor that is still there."""
 _TAIL = 2.0
 """A straggler at the end costs this many ordinary tasks' time at most: it is found, and a copy runs instead."""
-
-
-def slots_of(cores: int, task_cpus: float) -> int:
-    """How many tasks so many cores take at once; a task may want a part of a core, as 0.1."""
-    return max(1, int(cores / task_cpus + _ROUNDING))
 
 
 class Slots:
@@ -29,18 +27,21 @@ class Slots:
 
     def __init__(self, settings: Settings, containers: ExecutorTable, table: TaskTable) -> None:
         self._task_cpus = settings.task_cpus
-        self._usual_cores = settings.executor_vcores
+        self._most = settings.executor_tasks_max
         self._containers = containers
         self._table = table
 
     @property
     def of_new_executor(self) -> int:
         """How many slots a new executor brings."""
-        return slots_of(self._usual_cores, self._task_cpus)
+        return self._containers.profiles.usual.slots
 
     def of(self, row: Executor) -> int:
         """How many tasks an executor takes at once."""
-        return slots_of(row.cores or self._usual_cores, self._task_cpus)
+        size = self._containers.profiles.of(row.profile)
+        if row.profile or not row.cores:
+            return size.slots
+        return slots_of(row.cores, self._task_cpus, self._most)
 
     def running(self) -> list[Executor]:
         """The executors that are registered and stay."""
@@ -51,16 +52,31 @@ class Slots:
         taken = self._table.running_by_executor()
         return {row.executor_id: max(0, self.of(row) - taken.get(row.executor_id, 0)) for row in self.running()}
 
-    def free_beside(self, hosts: Iterable[str]) -> int:
-        """How many slots are free on other hosts than these."""
+    def free_beside(self, hosts: Iterable[str]) -> Counter[int]:
+        """How many slots are free on other hosts than these, by the executors' profile."""
         beside, free = set(hosts), self.free()
-        return sum(free[row.executor_id] for row in self.running() if row.host not in beside)
+        by_profile: Counter[int] = Counter()
+        for row in self.running():
+            if row.host not in beside:
+                by_profile[row.profile] += free[row.executor_id]
+        return by_profile
 
-    def by_host(self) -> Counter[str]:
-        """All slots by host."""
+    def profile_of(self, stage: StageTasks) -> int:
+        """The profile of the executors that a stage's tasks run on: Spark starts none of them elsewhere."""
+        if not self._containers.profiles.others:
+            return USUAL
+        for number in stage.rows["executor"][::-1][:_LOOKED_AT]:
+            row = self._containers.row(stage.places.executor_names[int(number)])
+            if row is not None:
+                return row.profile
+        return USUAL
+
+    def by_host(self, profile: int) -> Counter[str]:
+        """All slots of a profile's executors by host."""
         slots: Counter[str] = Counter()
         for row in self.running():
-            slots[row.host] += self.of(row)
+            if row.profile == profile:
+                slots[row.host] += self.of(row)
         return slots
 
 

@@ -25,6 +25,13 @@ class Executor:
     """The executor served a SparkContext that has stopped. The present one never knew it."""
     preemption_announced: bool = False
     extra: bool = False
+    profile: int = 0
+    """Spark's number of its resource profile; 0: it is of the usual size."""
+
+    @property
+    def ordinary(self) -> bool:
+        """Whether it counts towards the target."""
+        return not self.extra and self.profile == 0
 
     def healthy(self, now_ms: int, young_ms: int) -> bool:
         """Whether it has been registered for so long that its start cannot be called a failure."""
@@ -39,39 +46,45 @@ class ExecutorRows(dict[str, Executor]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._counts: Counter[tuple[State, bool]] = Counter()
+        self._counts: Counter[tuple[State, bool, int]] = Counter()
         self._running: dict[str, str] | None = None
 
     def __setitem__(self, executor_id: str, row: Executor) -> None:
         if executor_id in self:
             del self[executor_id]
         super().__setitem__(executor_id, row)
-        self._counts[row.state, row.extra] += 1
+        self._count(row, 1)
         self._running = None
 
     def __delitem__(self, executor_id: str) -> None:
         row = self[executor_id]
         super().__delitem__(executor_id)
-        self._counts[row.state, row.extra] -= 1
+        self._count(row, -1)
         self._running = None
+
+    def _count(self, row: Executor, by: int) -> None:
+        self._counts[row.state, row.extra, row.profile] += by
 
     def become(self, row: Executor, state: State) -> None:
         """A row gets another state."""
-        self._counts[row.state, row.extra] -= 1
+        self._count(row, -1)
         row.state = state
-        self._counts[row.state, row.extra] += 1
+        self._count(row, 1)
         self._running = None
 
     def be_extra(self, row: Executor, *, extra: bool) -> None:
         """A row counts towards the target, or beside it."""
-        self._counts[row.state, row.extra] -= 1
+        self._count(row, -1)
         row.extra = extra
-        self._counts[row.state, row.extra] += 1
+        self._count(row, 1)
 
-    def count(self, *states: State, extra: bool | None = None) -> int:
-        """How many rows are in one of these states; ``extra``: only those beside the target, or only the others."""
+    def count(self, *states: State, extra: bool | None = None, profile: int = 0) -> int:
+        """How many rows of a profile are in one of these states.
+
+        ``extra``: only those beside the target, or only the others.
+        """
         kinds = (False, True) if extra is None else (extra,)
-        return sum(self._counts[state, kind] for state in states for kind in kinds)
+        return sum(self._counts[state, kind, profile] for state in states for kind in kinds)
 
     def running(self) -> Mapping[str, str]:
         """The executors that are registered and stay, with their hosts."""

@@ -16,6 +16,9 @@ While map outputs of an earlier driver are waited for, the hosts that hold them 
 container of its own, wherever the others go, because an executor there can take the outputs over. So there are at least
 as many containers as required hosts.
 
+Stages may ask for executors of another size by a *resource profile* (``profiles.py``). Spark wants a number of them for
+each profile, which the table keeps apart: what follows about the target holds for the usual executors alone.
+
 The table says how many containers are asked for and by which rules (``asks.py``). Which host that means for each of
 them ``placing.py`` decides.
 """
@@ -28,6 +31,7 @@ from typing import Literal
 from yarnspec.core.containers.asks import Ask, Asks
 from yarnspec.core.containers.executor_rows import Executor, ExecutorRows, State
 from yarnspec.core.containers.placement_model import STEPS
+from yarnspec.core.containers.profiles import USUAL, Profiles
 from yarnspec.core.messages.commands import WantedContainer
 from yarnspec.core.messages.events import ContainerAllocated, ContainerLost, ContainerStarted
 from yarnspec.core.messages.settings import Settings
@@ -42,6 +46,7 @@ class ExecutorTable:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self.profiles = Profiles(settings)
         self._rows = ExecutorRows()
         self.asks = Asks()
         self._withdrawn: set[str] = set()
@@ -49,6 +54,7 @@ class ExecutorTable:
         self._issued = 0
         self.target = settings.initial_executors
         self.held = 0
+        self.profiles_held = False
         self.moving = 0
         self._extra_target = 0
         self._extra_not_hosts: tuple[str, ...] = ()
@@ -68,8 +74,12 @@ class ExecutorTable:
         return tuple(self._rows.values())
 
     def count(self, *states: State) -> int:
-        """How many executors are in one of these states."""
+        """How many executors of the usual size are in one of these states."""
         return self._rows.count(*states)
+
+    def count_of(self, profile: int) -> int:
+        """How many executors of this profile are there or to come."""
+        return self._rows.count(*_LIVE, extra=False, profile=profile)
 
     @property
     def live(self) -> int:
@@ -97,6 +107,14 @@ class ExecutorTable:
     def missing(self) -> int:
         """How many containers are to be asked for now."""
         return max(0, self.wanted - self.live - self.held)
+
+    @property
+    def missing_by_profile(self) -> dict[int, int]:
+        """How many containers are to be asked for now for each profile beside the usual one."""
+        if self.profiles_held:
+            return {}
+        missing = {one.id: one.count - self.count_of(one.id) for one in self.profiles.others}
+        return {profile: count for profile, count in missing.items() if count > 0}
 
     @property
     def wanted(self) -> int:
@@ -136,6 +154,11 @@ class ExecutorTable:
             f"{self.count('wanted')} asked for"
             + (f", {self.held} held back" if self.held else "")
             + (f", {self.extra_count} of them beside the target" if self.extra_count else "")
+            + "".join(
+                f"; profile {one.id}: {self.count_of(one.id)} of {one.count}"
+                for one in self.profiles.others
+                if one.count or self.count_of(one.id)
+            )
         )
 
     # what is wanted
@@ -168,17 +191,30 @@ class ExecutorTable:
         ids = [self._ask_one() for _ in range(min(self.missing, most))]
         extra = max(0, self._extra_target - self.extra_count)
         ids += [self._ask_one(extra=True) for _ in range(min(extra, most - len(ids)))]
+        for profile, missing in self.missing_by_profile.items():
+            ids += [self._ask_one(profile=profile) for _ in range(min(missing, most - len(ids)))]
         return tuple(ids)
 
-    def _ask_one(self, *, extra: bool = False) -> str:
+    def by_profile(self, executor_ids: tuple[str, ...]) -> dict[int, tuple[str, ...]]:
+        """These executors by the number of their profile."""
+        found: dict[int, tuple[str, ...]] = {}
+        for executor_id in executor_ids:
+            profile = self._rows[executor_id].profile
+            found[profile] = (*found.get(profile, ()), executor_id)
+        return found
+
+    def _ask_one(self, *, extra: bool = False, profile: int = USUAL) -> str:
         self._issued += 1
         executor_id = str(self._first_id + self._issued)
-        required = () if extra else self._unserved_hosts()[:1]
-        self._rows[executor_id] = Executor(executor_id=executor_id, state="wanted", extra=extra)
+        required = () if extra or profile else self._unserved_hosts()[:1]
+        self._rows[executor_id] = Executor(executor_id=executor_id, state="wanted", extra=extra, profile=profile)
+        size = self.profiles.of(profile)
         wanted = WantedContainer(
             id=executor_id,
-            memory_mb=self._settings.executor_memory_mb,
-            vcores=self._settings.executor_vcores,
+            memory_mb=size.memory_mb,
+            vcores=size.cores,
+            resources=size.resources,
+            profile=profile,
             label=self._settings.executor_label,
         )
         avoid = self._extra_not_hosts if extra else ()
@@ -206,20 +242,21 @@ class ExecutorTable:
 
     def withdraw_surplus(self) -> tuple[str, ...]:
         """Take back requests beyond what is wanted, the newest first; executors that have a container stay."""
-        surplus = {False: self.live - self.wanted, True: self.extra_count - self._extra_target}
+        surplus = {(False, USUAL): self.live - self.wanted, (True, USUAL): self.extra_count - self._extra_target}
+        surplus |= {(False, one.id): self.count_of(one.id) - one.count for one in self.profiles.others}
         withdrawn: list[str] = []
         if max(surplus.values()) <= 0:
             return ()
         for row in self.rows[::-1]:
-            if row.state == "wanted" and surplus[row.extra] > 0:
-                surplus[row.extra] -= 1
+            if row.state == "wanted" and surplus[row.extra, row.profile] > 0:
+                surplus[row.extra, row.profile] -= 1
                 withdrawn.append(self._withdraw(row.executor_id))
         return tuple(withdrawn)
 
     def spare_surplus(self) -> tuple[str, ...]:
         """Count the newest surplus executors beside the target from now on. Returns their ids."""
         surplus = self._rows.count("allocated", "running", extra=False) - self.wanted
-        newest = [row for row in self.rows[::-1] if row.state in ("allocated", "running") and not row.extra]
+        newest = [row for row in self.rows[::-1] if row.state in ("allocated", "running") and row.ordinary]
         return self.be_surplus(tuple(row.executor_id for row in newest[: max(0, surplus)]))
 
     def be_surplus(self, executor_ids: tuple[str, ...]) -> tuple[str, ...]:
@@ -253,6 +290,7 @@ class ExecutorTable:
         """
         given_back = []
         self._extra_target = 0
+        self.profiles.forget()
         for row in self.rows:
             if row.state == "running":
                 self._rows.become(row, "releasing")
@@ -292,7 +330,7 @@ class ExecutorTable:
         self._rows.become(row, "allocated")
         row.container_id = event.container_id
         row.host = event.host
-        self.asks.drop(event.wanted_id or event.executor_id)
+        self.asks.drop(event.wanted_id or event.executor_id, row.profile)
         return "taken"
 
     def started(self, event: ContainerStarted, now_ms: int) -> Literal["taken", "unwanted", "ignored"]:
@@ -304,7 +342,7 @@ class ExecutorTable:
             self.unknown += not self._same(row, event.container_id)
             return "ignored"
         if row.state == "wanted":
-            self.asks.drop(event.executor_id)
+            self.asks.drop(event.executor_id, row.profile)
         row.container_id = event.container_id or row.container_id
         row.host = event.host
         self._rows.become(row, "running")
@@ -322,7 +360,7 @@ class ExecutorTable:
         if row.state != "releasing":
             self._forget_extra(row)
         if row.state == "wanted":
-            self.asks.drop(event.executor_id)
+            self.asks.drop(event.executor_id, row.profile)
             self.asks.changed = True
         return row
 
@@ -342,9 +380,10 @@ class ExecutorTable:
         return "unwanted"
 
     def _withdraw(self, executor_id: str) -> str:
+        profile = self._rows[executor_id].profile
         del self._rows[executor_id]
         self._withdrawn.add(executor_id)
-        self.asks.drop(executor_id)
+        self.asks.drop(executor_id, profile)
         self.asks.changed = True
         return executor_id
 

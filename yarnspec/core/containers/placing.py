@@ -14,13 +14,14 @@ container that finds no place under the limit is not asked for at all.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.asks import Ask
 from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.containers.placement_model import HostLoad, Loads, Step, uneven
 from yarnspec.core.messages.commands import Command, PlacementRule, RelaxPlacement, Warn
+from yarnspec.core.messages.events import ExecutorProfile, HostReport
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
 
@@ -29,6 +30,27 @@ SPREAD_TIMER = "placement-spread"
 _NEXT: dict[Step, Step] = {"host": "hosts", "hosts": "anywhere"}
 _RULES: dict[Step, PlacementRule] = {"host": "spread", "hosts": "several", "anywhere": ""}
 _SHOWN_HOSTS = 4
+_MEMORY = ""
+"""Beside the names of resource types."""
+
+
+class _Ours:
+    """Our executors on each host, and what they take there of memory and each resource type."""
+
+    def __init__(self) -> None:
+        self.executors: Counter[str] = Counter()
+        self._taken: dict[str, Counter[str]] = {}
+
+    def add(self, host: str, size: ExecutorProfile) -> None:
+        """One more executor of this size is there, or asked for there."""
+        self.executors[host] += 1
+        taken = self._taken.setdefault(host, Counter())
+        taken[_MEMORY] += size.memory_mb
+        taken.update(size.resources)
+
+    def since(self, before: _Ours, host: str) -> Mapping[str, int]:
+        """How much more is taken on a host than before; what is less has not been reported as free yet."""
+        return self._taken.get(host, Counter()) - before._taken.get(host, Counter())
 
 
 class Placing:
@@ -48,9 +70,9 @@ class Placing:
         factor: Callable[[str], float],
     ) -> None:
         self._options = settings.placement
-        self._size_mb = settings.executor_memory_mb
         self._label = settings.executor_label
         self._containers = containers
+        self._profiles = containers.profiles
         self._asks = containers.asks
         self._hosts = hosts
         self._timers = timers
@@ -58,7 +80,7 @@ class Placing:
         self._factor = factor
         self._seen: tuple[int, tuple[str, ...]] = (0, ())
         self._usable: frozenset[str] = frozenset()
-        self._at_report: Counter[str] = Counter()
+        self._at_report = _Ours()
         self._silent: dict[str, int | None] = {}
         self._relaxed: dict[str, str] = {}
         self._not_asked = 0
@@ -83,8 +105,8 @@ class Placing:
         self._heed_hosts()
         if self._limit is None:
             return self._containers.ask(), []
-        asked = self._containers.ask(self._loads(()).places_left)
-        rest = self._containers.missing
+        asked = self._containers.ask(self._loads((), self._profiles.usual).places_left)
+        rest = self._containers.missing + sum(self._containers.missing_by_profile.values())
         if rest == self._not_asked:
             return asked, []
         self._not_asked = rest
@@ -103,8 +125,12 @@ class Placing:
         unplaced = self._asks.take_unplaced()
         if not unplaced:
             return [] if self._due_ms is None or now_ms < self._due_ms else self._next_look()
-        loads = self._loads(unplaced)
-        roomless = [ask.wanted.id for ask in unplaced if not self._place(ask, loads)]
+        roomless = []
+        for profile in sorted({ask.wanted.profile for ask in unplaced}):
+            loads = self._loads(unplaced, self._profiles.of(profile))
+            same = [ask for ask in unplaced if ask.wanted.profile == profile]
+            roomless += [ask.wanted.id for ask in same if not self._place(ask, loads)]
+            unplaced = [ask for ask in unplaced if ask.wanted.profile != profile]
         if roomless:
             said = f"no host has room for {len(roomless)} containers now: they may come anywhere"
             commands.append(RelaxPlacement(rule="spread", wanted=tuple(roomless), reason=said))
@@ -128,7 +154,7 @@ class Placing:
 
     def explain(self, host: str) -> tuple[str, ...]:
         """How many containers of ours a host has and may have, and what was relaxed on its account."""
-        there = self._there()[host]
+        there = self._there().executors[host]
         asked = sum(ask.named[:1] == (host,) for ask in self._asks.all)
         if not (there or asked or host in self._relaxed):
             return ()
@@ -146,25 +172,28 @@ class Placing:
         if seen[0] != self._seen[0]:
             self._at_report = self._there()
         self._seen = seen
-        suited = {one.host for one in self._hosts.reports.values() if one.suits and self._takes_label(one.labels)}
+        suited = {one.host for one in self._hosts.reports.values() if self._suits(one)}
         self._usable = (self._hosts.running & suited) - set(seen[1])
         if not self.spreads:
             return
         for ask in self._asks.place_again(lambda ask: not ask.required and self._misplaced(ask)):
             ask.step = "host"
 
-    def _takes_label(self, labels: tuple[str, ...]) -> bool:
-        return self._label in labels if self._label else not labels
+    def _suits(self, host: HostReport) -> bool:
+        return host.suits and (self._label in host.labels if self._label else not host.labels)
 
     def _misplaced(self, ask: Ask) -> bool:
         if not ask.named:
             return False
         usable = [host for host in ask.named if host in self._usable]
         # Under the limit an ask never becomes free to come anywhere: it moves on to where there is room.
-        stuck = self._limit is not None and ask.step == "hosts" and not any(map(self._room_reported, usable))
+        size = self._profiles.of(ask.wanted.profile)
+        room = any(self._room_reported(host, size) for host in usable)
+        stuck = self._limit is not None and ask.step == "hosts" and not room
         return not usable or stuck
 
-    def _room_reported(self, host: str) -> int:
+    def _room_reported(self, host: str, size: ExecutorProfile, ours: _Ours | None = None) -> int:
+        """How many containers of this size fit by the last report, and by what is ``ours`` since then."""
         report = self._hosts.reports.get(host)
         if report is None or report.free_memory_mb is None:
             return 0
@@ -172,25 +201,35 @@ class Placing:
             if self._silent[host] == report.free_memory_mb:
                 return 0
             del self._silent[host]
-        return report.free_memory_mb // max(1, self._size_mb)
+        free = {_MEMORY: report.free_memory_mb, **report.free_resources}
+        needed = {_MEMORY: max(1, size.memory_mb), **size.resources}
+        new = ours.since(self._at_report, host) if ours is not None else {}
+        return min((free.get(what, 0) - new.get(what, 0)) // amount for what, amount in needed.items())
 
-    def _there(self) -> Counter[str]:
-        return Counter(row.host for row in self._containers.rows if row.state in ("allocated", "running"))
+    def _there(self) -> _Ours:
+        there = _Ours()
+        for row in self._containers.rows:
+            if row.state in ("allocated", "running"):
+                there.add(row.host, self._profiles.of(row.profile))
+        return there
 
-    def _loads(self, unplaced: list[Ask] | tuple[()]) -> Loads:
-        """The usable hosts with what is there, and with what is asked for there, but for the asks without a place."""
-        there, asked = self._there(), Counter[str]()
+    def _loads(self, unplaced: Collection[Ask], size: ExecutorProfile) -> Loads:
+        """The usable hosts with what is there, and with what is asked for there, but for the asks without a place.
+
+        Their room is for containers of this size.
+        """
+        ours = self._there()
         without = {id(ask) for ask in unplaced}
         for ask in self._asks.all:
-            if id(ask) not in without:
-                # An ask for several hosts binds none of them.
-                asked.update(ask.named if len(ask.named) == 1 else ())
-        return Loads(self._host_loads(there, asked), self._limit)
+            # An ask for several hosts binds none of them.
+            if id(ask) not in without and len(ask.named) == 1:
+                ours.add(ask.named[0], self._profiles.of(ask.wanted.profile))
+        return Loads(self._host_loads(ours, ours.executors, size), self._limit)
 
-    def _host_loads(self, there: Counter[str], asked: Counter[str]) -> Iterator[HostLoad]:
+    def _host_loads(self, ours: _Ours, executors: Counter[str], size: ExecutorProfile) -> Iterator[HostLoad]:
         for host in self._usable:
-            room = self._room_reported(host) - max(0, there[host] - self._at_report[host]) - asked[host]
-            yield HostLoad(host, there[host] + asked[host], room, self._factor(host))
+            if size.resources.keys() <= self._hosts.reports[host].free_resources.keys():
+                yield HostLoad(host, executors[host], self._room_reported(host, size, ours), self._factor(host))
 
     def uneven(self) -> tuple[str, ...]:
         """The hosts that have an executor too many, once for each; none without spreading, or while some are asked for.
@@ -200,8 +239,8 @@ class Placing:
         self._heed_hosts()
         if not self._options.spread or self._asks.all:
             return ()
-        there = Counter(row.host for row in self._containers.rows if row.state == "running" and not row.extra)
-        return uneven(self._host_loads(there, Counter()), self._limit)
+        there = Counter(row.host for row in self._containers.rows if row.state == "running" and row.ordinary)
+        return uneven(self._host_loads(self._there(), there, self._profiles.usual), self._limit)
 
     # one ask
 
@@ -250,7 +289,8 @@ class Placing:
     def _relaxed_by(self, asks: list[Ask], step: Step) -> RelaxPlacement:
         hosts = tuple(sorted({host for ask in asks for host in ask.named}))
         # When every host was silent, the queue is full or the ResourceManager is slow: no host is to blame.
-        if any(self._room_reported(host) for host in self._usable.difference(hosts)):
+        size = self._profiles.of(asks[0].wanted.profile)
+        if any(self._room_reported(host, size) for host in self._usable.difference(hosts)):
             for host in hosts:
                 report = self._hosts.reports.get(host)
                 self._silent[host] = report.free_memory_mb if report is not None else None

@@ -16,18 +16,19 @@ whose tasks prove it healthy comes back before its time.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from yarnspec.core.blocking.blocklist import Blocklist
 from yarnspec.core.blocking.blocks import WIDE, Block, Key
 from yarnspec.core.containers.capacity import Comparison, Slots, compare
+from yarnspec.core.containers.profiles import USUAL
 from yarnspec.core.copies.every_slow_task import EverySlowTask
 from yarnspec.core.copies.notes import Notes, topic_of
 from yarnspec.core.detectors import SlowAttempt
 from yarnspec.core.messages.commands import Command, SlowHostNotBlocked, Verdict
 from yarnspec.core.messages.events import BlockRequested
-from yarnspec.core.slowness.host_speed import HostSpeeds
+from yarnspec.core.slowness.host_speed import HostSpeeds, HostVerdict
 from yarnspec.core.tasks.task_table import StageKey, TaskTable
 
 BY = "slow-task detector"
@@ -154,7 +155,9 @@ class SlowHostPolicy:
         """The hosts that all their tasks prove slow, without those that are ``asked`` for already."""
         wishes: list[BlockRequested] = []
         spared: list[SlowHostNotBlocked] = []
-        tasks_left = sum(stage.left for stage in self._table.stages.values())
+        tasks_left: Counter[int] = Counter()
+        for stage in self._table.stages.values():
+            tasks_left[self._slots.profile_of(stage)] += stage.left
         for slow in self._speeds.slow():
             key = Key("application", slow.host)
             if (
@@ -164,17 +167,30 @@ class SlowHostPolicy:
             ):
                 continue
             # Hosts of other wishes may be blocked by then. Their slots do not count for this one.
-            slots = self._slots_elsewhere(slow.host, asked | {wish.host for wish in wishes})
-            comparison = compare(tasks_left, *slots, slow.factor)
+            comparison = self._compare(slow, asked | {wish.host for wish in wishes}, tasks_left)
             if comparison.sooner_without:
                 wishes += self._wish(key, slow.reason, comparison, now_ms)
             else:
                 spared += self._spare(key, slow.reason, comparison, now_ms)
         return wishes, spared
 
-    def _slots_elsewhere(self, here: str, wished: set[str]) -> tuple[int, int]:
-        """The slots of other hosts that stay in use, and those of the host itself."""
-        slots = self._slots.by_host()
+    def _compare(self, slow: HostVerdict, wished: set[str], tasks_left: Counter[int]) -> Comparison:
+        """Whether the work ends sooner without a host, for each profile that has tasks left and slots there.
+
+        One profile that needs the host is enough to keep it: tasks run only on executors of their stage's profile.
+        """
+        found = []
+        for profile, left in tasks_left.items():
+            elsewhere, here = self._slots_elsewhere(slow.host, wished, profile)
+            if here or len(tasks_left) == 1:
+                found.append(compare(left, elsewhere, here, slow.factor))
+        if not found:
+            found.append(compare(tasks_left[USUAL], *self._slots_elsewhere(slow.host, wished, USUAL), slow.factor))
+        return next((one for one in found if not one.sooner_without), found[0])
+
+    def _slots_elsewhere(self, here: str, wished: set[str], profile: int) -> tuple[int, int]:
+        """The slots of a profile on other hosts that stay in use, and those on the host itself."""
+        slots = self._slots.by_host(profile)
         out = {here, *wished}
         return sum(slots[host] for host in slots if host not in out and host not in self._blocklist), slots[here]
 

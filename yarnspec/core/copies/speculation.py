@@ -378,7 +378,8 @@ class Speculation:
                 return [self._timers.set(JUDGE_TIMER, now_ms + between_ms, "hosts were looked at, tasks are next")]
         self._hosts_seen = False
         if any(stage.unlaunched for stage in self.table.stages.values()):
-            self.copies.free_slots = self._slots.free_beside(self.blocklist.hosts)
+            free = self._slots.free_beside(self.blocklist.hosts)
+            self.copies.free_slots = lambda stage: free[self._slots.profile_of(stage)]
         worst, slow = self.detector.judge(self.table, now_ms, self.copies.put_off(now_ms))
         self.metrics.slow = Counter(slow)
         commands: list[Command] = []

@@ -7,6 +7,9 @@ run, and off blocked hosts. If no host is left then, only the oldest copy counts
 wherever it can. Executors on blocked hosts may stand idle while tasks wait for slots. Then as many containers are asked
 for in their place.
 
+Extra containers are of the usual size. A stage that asks for executors of another size by a resource profile gets none:
+Spark starts its tasks, copies included, on executors of that profile only.
+
 An extra container is given back under three conditions. No copy waits that could start there. It has been without a
 task for a while. It holds nothing that may still be read. First it takes no new tasks. If it still has none a moment
 later, the driver is asked what it holds. If it holds nothing, it is released: neither a task that was on its way nor
@@ -31,6 +34,7 @@ from yarnspec.core.blocking.taskblocks import TaskBlocks
 from yarnspec.core.containers.capacity import Slots
 from yarnspec.core.containers.executor_rows import Executor
 from yarnspec.core.containers.executor_table import IDS_PER_EPOCH, ExecutorTable
+from yarnspec.core.containers.profiles import USUAL
 from yarnspec.core.copies.task_copies import CopiedTask, TaskKey
 from yarnspec.core.messages.commands import AskHeldBlocks, Command, KeepSurplus, ReleaseContainer
 from yarnspec.core.messages.events import ONLY_MAP_OUTPUTS, HeldBlocksTold
@@ -120,11 +124,12 @@ class SpeculativeContainers:
 
         A block for slowness is not counted: it is short, and was made because the others are enough.
         """
-        waiting = sum(stage.unlaunched for stage in self._table.stages.values())
+        waiting = sum(stage.unlaunched for stage in self._stages_of_usual_size())
         blocks = [block for block in self._blocklist.blocks if block.level in WIDE and block.cause != "slow"]
         hosts = {block.host for block in blocks if not block.executor_id}
         executors = {block.executor_id for block in blocks if block.executor_id}
         kept_off = [row for row in self._slots.running() if row.host in hosts or row.executor_id in executors]
+        kept_off = [row for row in kept_off if row.profile == USUAL]
         idle = [row for row in kept_off if not self._table.running_on(row.executor_id)]
         if not idle or not waiting:
             self._out_of_work_since_ms = None
@@ -139,18 +144,22 @@ class SpeculativeContainers:
         free = self._slots.free()
         rows = [row for row in self._slots.running() if row.executor_id not in self._leaving_since_ms]
         rows = [row for row in rows if free[row.executor_id]]
-        unlaunched = sum(stage.unlaunched for stage in self._table.stages.values())
+        unlaunched = sum(stage.unlaunched for stage in self._stages_of_usual_size())
         needy = []
         for task in waiting[:_LOOKED_AT]:
             stage = self._table.stages.get(task.key[:2])
             if stage is None:
                 continue
             taken = stage.hosts_of(task.key[2]) if rows else ()
-            found = next((row for row in rows if self._fits(row, task.key, taken)), None)
+            profile = self._slots.profile_of(stage)
+            found = next((row for row in rows if row.profile == profile and self._fits(row, task.key, taken)), None)
             if found is not None:
                 free[found.executor_id] -= 1
                 if not free[found.executor_id]:
                     rows.remove(found)
+            elif profile != USUAL:
+                said = f"its stage runs on executors of resource profile {profile}, and Spark says how many there are"
+                self.why_not[task.key] = said
             elif unlaunched:
                 self.why_not[task.key] = f"{unlaunched} tasks wait for slots, and might get a new one before it"
             elif now_ms - (task.asked_ms or 0) < self._settings.speculation.slot_patience_ms:
@@ -159,6 +168,9 @@ class SpeculativeContainers:
             else:
                 needy.append((task, stage))
         return needy
+
+    def _stages_of_usual_size(self) -> list[StageTasks]:
+        return [stage for stage in self._table.stages.values() if self._slots.profile_of(stage) == USUAL]
 
     def _fits(self, row: Executor, key: TaskKey, taken: tuple[str, ...]) -> bool:
         stage, _, index = key
@@ -195,7 +207,11 @@ class SpeculativeContainers:
         for executor_id in [one for one in self._idle_since_ms if one not in here]:
             self._forget(executor_id)
         stages = [(task.key, self._table.stages.get(task.key[:2])) for task in waiting[:_LOOKED_AT]]
-        copies = [(key, stage.hosts_of(key[2])) for key, stage in stages if stage is not None]
+        copies = [
+            (key, stage.hosts_of(key[2]))
+            for key, stage in stages
+            if stage is not None and self._slots.profile_of(stage) == USUAL
+        ]
         for row in self._containers.extra_executors:
             if row.state == "running":
                 done += self._look_at(row, now_ms, copies)

@@ -93,8 +93,8 @@ class TaskCopies:
         self.stage_ledgers: dict[StageKey, Ledger] = {}
         self.before = Ledger()
         """The ledger of stages that are forgotten."""
-        self.free_slots = 0
-        """Slots that were free at the last pass, and took any task."""
+        self.free_slots: Callable[[StageTasks], int] = lambda _: 0
+        """How many slots were free at the last pass, and took any task of a stage."""
 
     # what there is
 
@@ -177,7 +177,7 @@ class TaskCopies:
         tasks, these wait for something else: for a local slot, or the rows of their starts were lost.
         """
         waiting = stage.unlaunched
-        return f"{waiting} tasks of its stage wait for slots before it" if waiting > self.free_slots else ""
+        return f"{waiting} tasks of its stage wait for slots before it" if waiting > self.free_slots(stage) else ""
 
     def objection(self, stage: StageTasks, index: int, attempts: tuple[TaskAttempt, ...], now_ms: int) -> str:
         """Why no copy of this task is started now, or an empty string."""

@@ -13,6 +13,7 @@ from yarnspec.core.containers.blame import blame, shorten
 from yarnspec.core.containers.deaths import YoungDeath, YoungDeaths
 from yarnspec.core.containers.executor_rows import Executor
 from yarnspec.core.containers.executor_table import ExecutorTable
+from yarnspec.core.containers.profiles import USUAL
 from yarnspec.core.containers.removals import Removals
 from yarnspec.core.lifecycle.driver import Route
 from yarnspec.core.lifecycle.phases import Lifecycle
@@ -57,6 +58,7 @@ class Executors:
         self._told_young = died_young
         self._removals = Removals(containers, timers, settings.removed_wait_ms)
         self._deaths = YoungDeaths(settings)
+        self._warned_of: set[int] = set()
 
     @property
     def routes(self) -> dict[type[ev.Event], Route]:
@@ -82,6 +84,7 @@ class Executors:
         They end by themselves when their connection breaks; whoever has not after a while is made to.
         """
         self._containers.held = 0
+        self._containers.profiles_held = False
         self._timers.cancel(BACKOFF_TIMER)
         self._deaths.forget()
         left = self._containers.left_over
@@ -102,10 +105,25 @@ class Executors:
         """Ask for what was held back for want of a driver."""
         if not self._timers.wanted(BACKOFF_TIMER):
             self._containers.held = 0
+            self._containers.profiles_held = False
 
     def _target_changed(self, event: ev.TargetExecutorsChanged, _now_ms: int) -> list[Command]:
         self._containers.aim(self._goal(max(0, event.count)))
-        return []
+        self._containers.profiles.aim(event.profiles)
+        return [warned for one in event.profiles if one.count for warned in self._warn_if_too_large(one)]
+
+    def _warn_if_too_large(self, profile: ev.ExecutorProfile) -> list[Command]:
+        """A profile whose executors fit on no running host: Spark waits for them without an end."""
+        hosts = [one for one in self._hosts.reports.values() if one.state == "RUNNING" and one.memory_mb]
+        if profile.id in self._warned_of or not hosts or any(_could_hold(host, profile) for host in hosts):
+            return []
+        self._warned_of.add(profile.id)
+        types = "".join(f", {count} of {name}" for name, count in sorted(profile.resources.items()))
+        said = (
+            f"an executor of resource profile {profile.id} needs {profile.memory_mb} MiB, {profile.cores} cores{types}"
+            ", and no running host has all of that: the stage waits"
+        )
+        return [Warn(reason=said, about=f"resource profile {profile.id}")]
 
     def _unwanted(self, event: ev.ExecutorsUnwanted, _now_ms: int) -> list[Command]:
         said = f"Spark wants executors {', '.join(event.executor_ids)} ended ({self._containers.summary()})"
@@ -116,9 +134,12 @@ class Executors:
         ]
 
     def _request_failed(self, event: ev.RequestFailed, now_ms: int) -> list[Command]:
+        rows = [self._containers.row(executor_id) for executor_id in event.executor_ids]
+        profile = max((row.profile for row in rows if row is not None), default=USUAL)
         failed = sum(self._containers.request_failed(executor_id) for executor_id in event.executor_ids)
         warned = Warn(reason=f"asking for containers failed: {shorten(event.message)}", about="asking for containers")
-        return [warned, *self._hold_back(failed, f"{failed} requests failed: {shorten(event.message)}", now_ms)]
+        said = f"{failed} requests failed: {shorten(event.message)}"
+        return [warned, *self._hold_back(failed, said, now_ms, profile)]
 
     def _allocated(self, event: ev.ContainerAllocated, _now_ms: int) -> list[Command]:
         outcome = self._containers.allocated(event)
@@ -158,7 +179,7 @@ class Executors:
             diagnostics=event.diagnostics,
             host=host,
             host_state=self._hosts.gone(host),
-            memory_mb=self._settings.executor_memory_mb,
+            memory_mb=self._containers.profiles.of(row.profile).memory_mb,
             preemption_announced=row.preemption_announced,
             registered=row.state == "running",
         )
@@ -171,7 +192,7 @@ class Executors:
         if was_healthy or not verdict.repeats:
             return commands
         death = YoungDeath(now_ms, row.executor_id, host, event.exit_code, verdict.text)
-        return commands + self._died_young(death, event.diagnostics, now_ms, extra=row.extra)
+        return commands + self._died_young(death, event.diagnostics, now_ms, row)
 
     def _tell_spark(self, executor_id: str, exit_code: int, reason: str, *, caused_by_app: bool) -> list[Command]:
         if not self._lifecycle.ready:
@@ -180,7 +201,7 @@ class Executors:
             RemoveExecutor(executor_id=executor_id, exit_code=exit_code, caused_by_app=caused_by_app, reason=reason)
         ]
 
-    def _died_young(self, death: YoungDeath, diagnostics: str, now_ms: int, *, extra: bool) -> list[Command]:
+    def _died_young(self, death: YoungDeath, diagnostics: str, now_ms: int, row: Executor) -> list[Command]:
         if not self._lifecycle.ready:
             # Where no driver listens yet every executor ends like this: ask again when there is one.
             self._containers.held += min(1, self._containers.missing)
@@ -190,17 +211,26 @@ class Executors:
         verdict = self._deaths.verdict(self._containers.target)
         if verdict:
             return commands + self._lifecycle.fail(EXIT_FAILED, verdict, diagnostics)
-        if extra:
+        if row.extra:
             return commands
         counted, limit = len(self._deaths.counted), self._deaths.limit(self._containers.target)
         said = f"executor {death.executor_id} died young ({counted} such deaths, {limit} may be)"
-        return commands + self._hold_back(1, said, now_ms)
+        return commands + self._hold_back(1, said, now_ms, row.profile)
 
-    def _hold_back(self, count: int, why: str, now_ms: int) -> list[Command]:
-        count = min(count, self._containers.missing)
-        self._containers.held += count
+    def _hold_back(self, count: int, why: str, now_ms: int, profile: int = USUAL) -> list[Command]:
+        if profile != USUAL:
+            self._containers.profiles_held = True
+        else:
+            count = min(count, self._containers.missing)
+            self._containers.held += count
         if not count or self._timers.wanted(BACKOFF_TIMER):
             return []
         delay_ms = self._deaths.backoff_ms()
         said = f"{why}: replacements wait {delay_ms / 1000:g} s"
         return [self._timers.set(BACKOFF_TIMER, now_ms + delay_ms, said)]
+
+
+def _could_hold(host: ev.HostReport, profile: ev.ExecutorProfile) -> bool:
+    """Whether a host that runs nothing else could have such an executor."""
+    large_enough = host.memory_mb >= profile.memory_mb and host.vcores >= profile.cores
+    return large_enough and profile.resources.keys() <= host.free_resources.keys()

@@ -53,7 +53,7 @@ class Moves:
     def begin(self) -> list[Command]:
         """Ask the driver what the newest executors on the fullest hosts hold."""
         self.moved = 0
-        newest = [row for row in reversed(self._containers.rows) if row.state == "running" and not row.extra]
+        newest = [row for row in reversed(self._containers.rows) if row.state == "running" and row.ordinary]
         commands: list[Command] = []
         for host in self._uneven():
             row = next((one for one in newest if one.host == host), None)
@@ -89,7 +89,7 @@ class Moves:
 
     @property
     def _there(self) -> int:
-        return sum(row.state == "running" and not row.extra for row in self._containers.rows)
+        return sum(row.state == "running" and row.ordinary for row in self._containers.rows)
 
     def _told(self, event: ev.HeldBlocksTold) -> list[Command]:
         self._asked.discard(event.executor_id)

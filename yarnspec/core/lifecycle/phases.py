@@ -91,7 +91,7 @@ class Lifecycle:
     @staticmethod
     def sufficient(containers: ExecutorTable) -> bool:
         """Whether the job can make progress."""
-        return containers.count("running") > 0
+        return bool(containers.running())
 
     def watch(self, containers: ExecutorTable, now_ms: int) -> list[Command]:
         """Start or end the wait for resources, as the table now stands."""
@@ -129,7 +129,7 @@ class Lifecycle:
         return self._timers.set(WAIT_TIMER, now_ms + limit_ms, reason)
 
     def _insufficient(self, containers: ExecutorTable) -> bool:
-        if not self.lives or self.stopping or self.over or containers.target <= 0:
+        if not self.lives or self.stopping or self.over or containers.target + containers.profiles.wanted <= 0:
             return False
         if self.ready:
             # A start that is awaited ends its wait itself, so that it has an end however resources come and go.

@@ -22,7 +22,7 @@ from yarnspec.core.journal.journalrecords import (
     WriteMode,
 )
 from yarnspec.core.messages.carried import CarriedPart
-from yarnspec.core.messages.events import Cause, Level
+from yarnspec.core.messages.events import Cause, ExecutorProfile, Level
 from yarnspec.core.messages.figures import LedgerFigures, StageSpeculation
 from yarnspec.core.messages.recoveryevents import Unrecoverable
 from yarnspec.core.messages.writeevents import SavedWrite
@@ -64,11 +64,17 @@ RULE_WORDS: Mapping[PlacementRule, str] = {
 
 
 class WantedContainer(msgspec.Struct, frozen=True, kw_only=True):
-    """One container that is still to come: its size and where it may, must or must not be placed."""
+    """One container that is still to come: its size and where it may, must or must not be placed.
+
+    ``resources``: how many it needs of further resource types, by YARN's name. ``profile``: the number of the resource
+    profile whose executor will run in it.
+    """
 
     id: str
     memory_mb: int
     vcores: int
+    resources: dict[str, int] = {}
+    profile: int = 0
     label: str = ""
     hosts: tuple[str, ...] = ()
     not_hosts: tuple[str, ...] = ()
@@ -180,9 +186,13 @@ class EndRescale(Command, frozen=True):
 
 
 class RequestContainers(Command, frozen=True):
-    """Ask Skein for one container for each executor id. The ids are new, and never used again in this application."""
+    """Ask Skein for one container for each executor id. The ids are new, and never used again in this application.
+
+    ``profile``: the size of these executors; null for the usual one.
+    """
 
     executor_ids: tuple[str, ...]
+    profile: ExecutorProfile | None = None
 
 
 class ReleaseContainer(Command, frozen=True):

@@ -32,8 +32,8 @@ class HostReport(msgspec.Struct, frozen=True, kw_only=True):
     """One NodeManager as the ResourceManager reports it; ``host`` is the node id without its port.
 
     ``free_memory_mb``: memory that no container of any application uses; null if it is not told. The event log has it
-    as it was when the host changed otherwise. ``suits``: the user's constraint can hold there, by the host's
-    attributes.
+    as it was when the host changed otherwise. ``free_resources``: the same of each further resource type that the host
+    has. ``suits``: the user's constraint can hold there, by the host's attributes.
     """
 
     host: str
@@ -42,6 +42,7 @@ class HostReport(msgspec.Struct, frozen=True, kw_only=True):
     memory_mb: int = 0
     vcores: int = 0
     free_memory_mb: int | None = None
+    free_resources: dict[str, int] = {}
     labels: tuple[str, ...] = ()
     suits: bool = True
 
@@ -186,10 +187,35 @@ class DriverStopping(Event, frozen=True):
     """Spark's context is stopping in order: executors that end from now on are not replaced."""
 
 
+class ExecutorProfile(msgspec.Struct, frozen=True, kw_only=True):
+    """Executors of one size, as a resource profile asks for them, and how many of them Spark wants.
+
+    ``id`` is Spark's number of the profile, 0 for the usual executors. ``memory_mb`` is the container's, ``heap_mb``
+    the JVM's. ``slots``: how many tasks such an executor runs at once. ``resources``: by YARN's name.
+    """
+
+    id: int
+    count: int
+    memory_mb: int
+    heap_mb: int = 0
+    cores: int = 1
+    slots: int = 1
+    resources: dict[str, int] = {}
+
+
 class TargetExecutorsChanged(Event, frozen=True):
-    """Spark wants this many executors in all (fixed number, or dynamic allocation's current wish)."""
+    """Spark wants this many executors in all (fixed number, or dynamic allocation's current wish).
+
+    ``profiles``: beside them it wants executors of other sizes, each for the stages of one resource profile.
+    """
 
     count: int
+    profiles: tuple[ExecutorProfile, ...] = ()
+
+    @property
+    def of_profiles(self) -> int:
+        """How many executors of other sizes it wants."""
+        return sum(one.count for one in self.profiles)
 
 
 class ExecutorsUnwanted(Event, frozen=True):

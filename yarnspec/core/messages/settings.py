@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import msgspec
 
 from yarnspec.core.options.blocklist import BlockSettings
@@ -19,7 +21,10 @@ __all__ = [
     "ResourcesSettings",
     "Settings",
     "SpeculationSettings",
+    "slots_of",
 ]
+
+_ROUNDING = 1e-9
 
 
 class RecoverySettings(RecoveryOptions, frozen=True, kw_only=True):
@@ -49,8 +54,16 @@ class RecoverySettings(RecoveryOptions, frozen=True, kw_only=True):
     restart_max_ms: int = 30_000
 
 
+def slots_of(cores: int, task_cpus: float, most: int | None = None) -> int:
+    """How many tasks so many cores take at once, ``most`` at most; a task may want a part of a core, as 0.1."""
+    return max(1, min(int(cores / task_cpus + _ROUNDING), most or sys.maxsize))
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The options that the core's decisions depend on; the shell fills it from the plan and the options file.
+
+    ``executor_resources``: what an executor's container needs of further resource types, by YARN's name.
+    ``executor_tasks_max``: so many tasks an executor runs at once at most, as they need such resources.
 
     ``excluded_hosts`` are blocked before the first container is asked for, so no container can slip onto one while
     the negotiator starts. ``max_executor_failures`` of None means max(3, 2 x target), Spark's own rule. ``task_cpus``
@@ -63,6 +76,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     executor_memory_mb: int
     executor_vcores: int = 1
     executor_label: str = ""
+    executor_resources: dict[str, int] = {}
+    executor_tasks_max: int | None = None
     task_cpus: float = 1
     registered_ratio: float = 0.8
     registered_wait_ms: int = 30_000

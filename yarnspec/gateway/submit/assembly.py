@@ -94,9 +94,10 @@ def assemble(plan: Plan, shipment: Shipment, directory: Path) -> SkeinApplicatio
             files=shared | own | shipment.am_files,
             environment=_SKEIN_JVM,
         ),
+        # Skein gives a container back that has less memory than its service: none is smaller than the smallest.
         executor=SkeinContainer(
-            memory_mb=plan.executors.container_memory_mb,
-            vcores=plan.executors.cores,
+            memory_mb=1 if plan.sizes_differ else plan.executors.container_memory_mb,
+            vcores=1 if plan.sizes_differ else plan.executors.cores,
             label=plan.executors.label,
             script=launch_script(
                 plan, authenticate=authenticate, network_options=_network_options(shipment.properties)

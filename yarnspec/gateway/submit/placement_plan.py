@@ -8,7 +8,6 @@ from typing import Literal
 import msgspec
 
 from yarnspec.core.blocking.hosts import Hosts
-from yarnspec.core.containers.capacity import slots_of
 from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.containers.placing import Placing
 from yarnspec.core.messages.commands import PlacementRule
@@ -88,13 +87,13 @@ def plan_of_request(request: SubmitRequest) -> PlacementPlan:
         executor_memory_mb=sizes.executor.container_memory_mb,
         executor_vcores=sizes.executor.cores,
         executor_label=sizes.executor.label,
+        executor_resources=sizes.executor.resources,
         placement=in_effect(options),
     )
-    slots = slots_of(sizes.executor.cores, sizes.executor.task_cpus)
     blocked = dict.fromkeys(listed, "it is on the cluster's list of blocked hosts")
     blocked |= dict.fromkeys(translation.exclude_hosts, "it is excluded at submit")
     reports = [report_of(host, constraint_of(options)) for host in hosts]
-    return _planned(settings, reports, blocked, mode=mode.mode, slots=slots)
+    return _planned(settings, reports, blocked, mode=mode.mode, slots=sizes.executor.slots)
 
 
 def _planned(
@@ -123,9 +122,7 @@ def _planned(
             PlannedHost(
                 host=one.host,
                 free_memory_mb=one.free_memory_mb or 0,
-                why_not=blocked.get(one.host, "")
-                or (f"it is {one.state}" if one.state != "RUNNING" else "")
-                or ("" if one.suits else "your constraint does not hold there"),
+                why_not=blocked.get(one.host, "") or _why_unfit(one, settings.executor_resources),
                 containers=tuple(each for each in asked if each.hosts[:1] == (one.host,)),
             )
             for one in sorted(known.reports.values(), key=lambda one: one.host)
@@ -134,6 +131,15 @@ def _planned(
         not_asked_for=table.missing,
         rules=rules(settings.placement),
     )
+
+
+def _why_unfit(host: HostReport, needed: Iterable[str]) -> str:
+    if host.state != "RUNNING":
+        return f"it is {host.state}"
+    lacking = [name for name in needed if name not in host.free_resources]
+    if lacking:
+        return f"it has no {' and no '.join(lacking)}"
+    return "" if host.suits else "your constraint does not hold there"
 
 
 def plan_of_application(application: Application) -> PlacementPlan:

@@ -37,7 +37,7 @@ from yarnspec.yarn.hadoop.hadoop_conf import (
     write_conf_jar,
 )
 from yarnspec.yarn.hadoop.option_files import load_options
-from yarnspec.yarn.rm.hosts import ALL_STATES, check_fits, check_known
+from yarnspec.yarn.rm.hosts import ALL_STATES, check_fits, check_known, check_resources
 from yarnspec.yarn.rm.placement_mode import ResolvedMode, resolve
 from yarnspec.yarn.rm.reports import Host, Size
 from yarnspec.yarn.skein.skein_application import UNCOUNTED_ATTEMPTS, LocalizedFile, SkeinApplication
@@ -104,6 +104,8 @@ def prepare(
     check_fits(
         "--driver-memory/--driver-cores: the AM container", Size(sizes.am_memory_mb, sizes.am_vcores), hosts, maximum
     )
+    check_resources("spark.executor.resource: an executor", sizes.executor.resources, hosts)
+    check_resources("spark.driver.resource: the AM container", sizes.am_resources, hosts)
     _check_exclusions(translation, hosts, force=request.force)
     placement = resolve(translation.options.placement.mode, rm, translation.options.placement.host_attribute)
     check_constraint(translation.options.placement, placement, hosts, label=sizes.executor.label)
@@ -148,7 +150,7 @@ def prepare(
         plan=plan,
         placement=placement,
         application=assemble(plan, shipment, directory),
-        hook=_hook(translation, hosts, listed),
+        hook=_hook(translation, hosts, listed, sizes.am_resources),
         warnings=(
             *read.loaded.warnings,
             *translation.warnings,
@@ -273,7 +275,9 @@ def _unknown_never_hosts(names: tuple[str, ...], hosts: tuple[Host, ...]) -> lis
     return [f"{said}: {', '.join(unknown)}"] if unknown else []
 
 
-def _hook(translation: Translation, hosts: tuple[Host, ...], listed: tuple[str, ...]) -> SubmissionHook:
+def _hook(
+    translation: Translation, hosts: tuple[Host, ...], listed: tuple[str, ...], am_resources: dict[str, int]
+) -> SubmissionHook:
     yarn = translation.yarn
     return SubmissionHook(
         priority=yarn.priority,
@@ -283,6 +287,7 @@ def _hook(translation: Translation, hosts: tuple[Host, ...], listed: tuple[str, 
         max_attempts=yarn.max_attempts,
         attempt_failures_validity_interval_ms=yarn.attempt_failures_validity_interval_ms,
         am_node_label=yarn.am_node_label or None,
+        am_resources=am_resources,
         log_aggregation=RolledLogs(yarn.log_include_pattern, yarn.log_exclude_pattern or "")
         if yarn.log_include_pattern
         else None,

@@ -9,6 +9,7 @@ import msgspec
 
 from yarnspec.errors import UsageError
 from yarnspec.gateway.flags.request import FLAGS
+from yarnspec.gateway.translation import resource_types
 from yarnspec.plan import ExecutorSize
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Sizes(msgspec.Struct, frozen=True, kw_only=True):
     driver_heap_mb: int
     am_memory_mb: int
     am_vcores: int
+    am_resources: dict[str, int] = {}
     properties: dict[str, str]
 
 
@@ -104,11 +106,14 @@ def plan_sizes(properties: Mapping[str, str], options: Options, executor_label: 
             cores=cores,
             task_cpus=task_cores,
             label=executor_label,
+            resources=resource_types.of_executor(properties),
+            tasks_max=resource_types.tasks_at_once(properties),
         ),
         initial_executors=initial_executors(properties),
         driver_heap_mb=driver_heap_mb,
         am_memory_mb=driver_heap_mb + driver_overhead_mb + options.am.skein_memory_mb + options.am.negotiator_memory_mb,
         am_vcores=max(driver_cores, am_cores),
+        am_resources=resource_types.of_driver(properties),
         properties={
             "spark.executor.memory": properties.get("spark.executor.memory", "1g"),
             "spark.executor.memoryOverhead": f"{executor_overhead_mb}m",
@@ -121,7 +126,9 @@ def plan_sizes(properties: Mapping[str, str], options: Options, executor_label: 
             key: properties[key]
             for key in ("spark.executor.pyspark.memory", "spark.memory.offHeap.enabled", "spark.memory.offHeap.size")
             if key in properties
-        },
+        }
+        # Else executors of a resource profile get an overhead by their own memory (ProfileSizes in the driver's JVM).
+        | ({"spark.yarnspec.memoryOverheadGiven": "true"} if "spark.executor.memoryOverhead" in properties else {}),
     )
 
 

@@ -22,7 +22,6 @@ class YarnKey(msgspec.Struct, frozen=True):
 
 _NO_SPARK_AM = "has no effect: the application master is Skein's, not Spark's"
 _NO_SPARK_CLIENT = "has no effect: yarnspec submits the application itself"
-_MEMORY_AND_CORES = "has no effect: containers are asked for by memory and cores only"
 _INTERNAL = "has no effect: Spark sets it for itself"
 _GONE = "has no effect: Spark does not use it any more"
 
@@ -86,10 +85,10 @@ YARN_KEYS: tuple[YarnKey, ...] = (
     ),
     YarnKey("spark.yarn.am.tokenConfRegex", "warned", "has no effect: the ResourceManager gets no configuration"),
     YarnKey("spark.yarn.am.finalMessageLimit", "warned", "has no effect: diagnostics have a limit of their own"),
-    YarnKey("spark.yarn.am.resource.", "warned", _MEMORY_AND_CORES),
+    YarnKey("spark.yarn.am.resource.", "honoured", "resource types of the AM container, in which the driver runs"),
     YarnKey("spark.yarn.am.port", "warned", _GONE),
     YarnKey("spark.yarn.driver.memoryOverhead", "translated", "the old name of `spark.driver.memoryOverhead`"),
-    YarnKey("spark.yarn.driver.resource.", "warned", _MEMORY_AND_CORES),
+    YarnKey("spark.yarn.driver.resource.", "honoured", "resource types of the AM container"),
     YarnKey("spark.yarn.unmanagedAM.enabled", "warned", "has no effect: the driver runs in the AM container"),
     YarnKey("spark.yarn.applicationMaster.waitTries", "warned", _GONE),
     # Executors
@@ -110,9 +109,9 @@ YARN_KEYS: tuple[YarnKey, ...] = (
         "has no effect: the negotiator decides which hosts are blocked; see `yarnspec hosts`",
     ),
     YarnKey("spark.yarn.executor.oomKill.enabled", "warned", "has no effect: executors always end on OutOfMemoryError"),
-    YarnKey("spark.yarn.executor.resource.", "warned", _MEMORY_AND_CORES),
-    YarnKey("spark.yarn.resourceGpuDeviceName", "warned", _MEMORY_AND_CORES),
-    YarnKey("spark.yarn.resourceFpgaDeviceName", "warned", _MEMORY_AND_CORES),
+    YarnKey("spark.yarn.executor.resource.", "honoured", "resource types of the executors' containers"),
+    YarnKey("spark.yarn.resourceGpuDeviceName", "honoured", "YARN's name of the resource `gpu`"),
+    YarnKey("spark.yarn.resourceFpgaDeviceName", "honoured", "YARN's name of the resource `fpga`"),
     YarnKey("spark.yarn.user.classpath.first", "translated", "`spark.driver.` and `spark.executor.userClassPathFirst`"),
     YarnKey("spark.yarn.shuffle.server.recovery.disabled", "warned", "has no effect: it is told by Spark's AM only"),
     # Files

@@ -20,7 +20,10 @@ Phase = Literal["", "starting", "waiting", "executing", "finishing", "ended"]
 
 
 class ContainerStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """One container of the application; ALLOCATED until what runs in it has reported, then RUNNING, then COMPLETE."""
+    """One container of the application; ALLOCATED until what runs in it has reported, then RUNNING, then COMPLETE.
+
+    ``profile``: the number of the resource profile that its executor has; 0 is the usual size.
+    """
 
     id: str
     host: str
@@ -31,6 +34,7 @@ class ContainerStatus(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int | None = None
     diagnostics: str = ""
     cores: int = 0
+    profile: int = 0
 
 
 class BlockStatus(msgspec.Struct, frozen=True, kw_only=True):

@@ -197,7 +197,7 @@ class PageFold:
             case events.ContainerAllocated() | events.ContainerStarted() | events.ContainerLost():
                 self._container(event, time_ms)
             case events.TargetExecutorsChanged(count=count):
-                self._step(self.wanted, (time_ms, max(0, count)), FoldedKind.WANTED, itemgetter(0))
+                self._step(self.wanted, (time_ms, max(0, count) + event.of_profiles), FoldedKind.WANTED, itemgetter(0))
             case events.PendingExplained(reason=reason):
                 self._step(self.pending, (time_ms, reason), FoldedKind.WAITS, itemgetter(0))
             case events.AttemptsStarted(attempts=attempts):

@@ -67,6 +67,8 @@ class StatusFold:
         self._refused: dict[int, dict[str, int]] = {}
         self._list_problems: tuple[str, ...] = ()
         self._wanted = 0
+        self._of_profiles = 0
+        self._profile_of: dict[str, int] = {}
         self._asked_for: int | None = None
         self._pending_reason = ""
         self._stages = Stages()
@@ -129,9 +131,9 @@ class StatusFold:
             dropped_containers=self._dropped,
             blocked_hosts=self._blocks.hosts(),
             blocks=self._blocks.all(),
-            wanted_containers=self._wanted,
+            wanted_containers=self._wanted + self._of_profiles,
             running_containers=running,
-            pending_reason=self._pending_reason if running < self._wanted and not ended else "",
+            pending_reason=self._pending_reason if running < self._wanted + self._of_profiles and not ended else "",
             asks=self._asks.status(),
             relaxations=self._asks.relaxations(),
             resources=self._resources.status(sum(host not in self._blocks for host in hosts)),
@@ -167,7 +169,7 @@ class StatusFold:
     def _phase_with(self, running: int) -> Phase:
         if self._final is not None:
             return "finishing" if self._live_executors() else "ended"
-        if self._phase == "executing" and running == 0 and self._wanted > 0:
+        if self._phase == "executing" and running == 0 and self._wanted + self._of_profiles > 0:
             return "waiting"
         return self._phase
 
@@ -180,6 +182,7 @@ class StatusFold:
                 self._attempt_started(event)
             case events.TargetExecutorsChanged():
                 self._wanted = max(0, event.count) if self._asked_for is None else self._asked_for
+                self._of_profiles = event.of_profiles
             case events.ClusterBlocksRead():
                 self._list_problems = event.problems
             case events.PendingExplained():
@@ -223,6 +226,8 @@ class StatusFold:
 
     def _apply_command(self, command: commands.Command, time_ms: int) -> None:
         match command:
+            case commands.RequestContainers(profile=profile) if profile is not None:
+                self._profile_of.update(dict.fromkeys(command.executor_ids, profile.id))
             case commands.EnterPhase(asked_for=asked_for):
                 self._asked_for = asked_for
                 self._wanted = self._wanted if asked_for is None else asked_for
@@ -266,7 +271,8 @@ class StatusFold:
         self._placement_constraint = event.placement_constraint
         self._phase = "starting"
         self._spark_ui = None
-        self._wanted = 0
+        self._wanted = self._of_profiles = 0
+        self._profile_of.clear()
         self._pending_reason = ""
         self._blocks.clear()
         self._copies = CopyCounts()
@@ -297,6 +303,7 @@ class StatusFold:
             executor_id=event.executor_id,
             attempt=self._attempt,
             cores=event.cores if isinstance(event, events.ContainerStarted) else 0,
+            profile=self._profile_of.get(event.executor_id, 0),
         )
 
     def _container_lost(self, event: events.ContainerLost) -> None:

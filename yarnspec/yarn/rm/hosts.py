@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from yarnspec.core.messages.events import HostReport
 from yarnspec.errors import NotFound, UsageError
@@ -42,6 +42,28 @@ def check_fits(what: str, size: Size, hosts: Sequence[Host], maximum: Size) -> N
         )
 
 
+def check_resources(what: str, wanted: Mapping[str, int], hosts: Sequence[Host]) -> None:
+    """UsageError when no running host has that many of each resource type, or the cluster does not know the type."""
+    running = [host for host in hosts if host.state == "RUNNING"]
+    known = sorted({name for host in hosts for name in host.resources})
+    for name, amount in wanted.items():
+        if running and name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            meant = f" Did you mean {close[0]}?" if close else ""
+            shown = f"The cluster's hosts have {', '.join(known)}." if known else "No host has any."
+            raise UsageError(f"{what} needs the resource type {name}, which no host of the cluster has.{meant} {shown}")
+        most = max((host.resources.get(name, 0) for host in running), default=amount)
+        if most < amount:
+            raise UsageError(f"{what} needs {amount} of {name}, and no running host has more than {most}.")
+    if running and not any(_has(host, wanted) for host in running):
+        shown = ", ".join(f"{amount} of {name}" for name, amount in wanted.items())
+        raise UsageError(f"{what} needs {shown}, and no running host has all of that.")
+
+
+def _has(host: Host, wanted: Mapping[str, int]) -> bool:
+    return all(host.resources.get(name, 0) >= amount for name, amount in wanted.items())
+
+
 def report_of(host: Host, constraint: Constraint | None = None) -> HostReport:
     """The host as the core is told of it; ``constraint`` is the user's."""
     return HostReport(
@@ -52,5 +74,6 @@ def report_of(host: Host, constraint: Constraint | None = None) -> HostReport:
         vcores=host.vcores,
         free_memory_mb=max(0, host.memory_mb - host.used_memory_mb),
         labels=host.labels,
+        free_resources=host.free_resources,
         suits=constraint is None or constraint.can_hold(host.attributes),
     )

@@ -21,7 +21,10 @@ class ClusterInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):
-    """One NodeManager. ``attributes`` maps ``prefix/name`` to the value that the host publishes."""
+    """One NodeManager. ``attributes`` maps ``prefix/name`` to the value that the host publishes.
+
+    ``resources``: how much the host has of each resource type beside memory and cores, and how much of it is free.
+    """
 
     host: str
     node_id: str
@@ -35,6 +38,8 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     containers: int
     labels: tuple[str, ...] = ()
     attributes: dict[str, str] = {}
+    resources: dict[str, int] = {}
+    free_resources: dict[str, int] = {}
 
 
 class Queue(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from typing import Any
 from yarnspec.yarn.rm.reports import ApplicationReport, AttemptReport, ClusterInfo, ContainerReport, Host, Queue, Size
 
 _SHOWN_REASONS = 3
+_USUAL_TYPES = frozenset({"memory-mb", "vcores"})
 # What app-activities answers until the scheduler's next round for the application is recorded.
 _NO_ACTIVITY = frozenset({"waiting for display", "waiting for next allocation"})
 
@@ -75,6 +76,7 @@ def hosts(document: Mapping[str, Any]) -> Iterator[Host]:
         for attribute in _list(_mapping(node.get("nodeAttributesInfo")).get("nodeAttributeInfo")):
             name = "/".join(filter(None, (_text(attribute.get("prefix")), _text(attribute.get("name")))))
             attributes[name] = _text(attribute.get("value"))
+        resources, used = _other_types(total), _other_types(_mapping(node.get("usedResource")))
         yield Host(
             host=_without_port(_text(node.get("id"))),
             node_id=_text(node.get("id")),
@@ -88,7 +90,16 @@ def hosts(document: Mapping[str, Any]) -> Iterator[Host]:
             containers=_whole(node.get("numContainers")),
             labels=tuple(label for label in _list(node.get("nodeLabels")) if label),
             attributes=attributes,
+            resources=resources,
+            free_resources={name: max(0, value - used.get(name, 0)) for name, value in resources.items()},
         )
+
+
+def _other_types(resource: Mapping[str, Any]) -> dict[str, int]:
+    """The resource types beside memory and cores of which there is something."""
+    told = _list(_mapping(resource.get("resourceInformations")).get("resourceInformation"))
+    found = {_text(one.get("name")): _whole(one.get("value")) for one in told}
+    return {name: value for name, value in found.items() if value > 0 and name not in _USUAL_TYPES}
 
 
 def queues(document: Mapping[str, Any]) -> tuple[Queue, ...]:

@@ -60,6 +60,7 @@ class SubmissionHook(msgspec.Struct, frozen=True, kw_only=True):
     max_attempts: int | None = None
     attempt_failures_validity_interval_ms: int = -1
     am_node_label: str | None = None
+    am_resources: dict[str, int] = {}
     log_aggregation: RolledLogs | None = None
 
 

@@ -10,8 +10,10 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.IntUnaryOperator;
 import org.apache.hadoop.yarn.api.protocolrecords.AllocateRequest;
 import org.apache.hadoop.yarn.api.protocolrecords.AllocateResponse;
+import org.apache.hadoop.yarn.api.protocolrecords.RegisterApplicationMasterResponse;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
@@ -39,7 +41,7 @@ public final class AllocateRewriter {
             Set<ContainerId> releases) {}
 
     private final RmEvents events;
-    private final Asks asks = new Asks();
+    private final Asks asks;
     private final Bindings bindings;
     private final Blacklist blacklist = new Blacklist();
     private final Map<String, String> racks = new HashMap<>();
@@ -52,13 +54,16 @@ public final class AllocateRewriter {
     private long acknowledged;
     private Plan plan;
 
-    public AllocateRewriter(RmEvents events) {
+    /** @param profiles the number of the resource profile by the priority of one of Skein's requests */
+    public AllocateRewriter(RmEvents events, IntUnaryOperator profiles) {
         this.events = events;
+        this.asks = new Asks(profiles);
         this.bindings = new Bindings(events);
     }
 
     /** A registration succeeded: the ResourceManager knows nothing of this attempt's asks, hosts and releases. */
-    public void registered(String trackingUrl, org.apache.hadoop.yarn.api.records.Resource largest) {
+    public void registered(String trackingUrl, RegisterApplicationMasterResponse response) {
+        ResourceTypes.learn(response.getResourceTypes());
         asks.forget();
         told = new TreeMap<>();
         blacklist.forget();
@@ -66,7 +71,7 @@ public final class AllocateRewriter {
         registeredUrl = trackingUrl;
         toldUrl = trackingUrl;
         plan = null;
-        bindings.limits(largest);
+        bindings.limits(response.getMaximumResourceCapability());
     }
 
     /** The call to make in the place of this one. */
@@ -92,8 +97,15 @@ public final class AllocateRewriter {
             }
         });
         for (Asks.Ask ask : asks.standing().values()) {
-            RmAsk wish = form.of(ask, bindings.at(ask.priority()), nextId);
             RmAsk before = told.get(ask.priority());
+            Wanted wanted = bindings.at(ask.priority());
+            if (wanted == null && saysNoSize(ask, placement)) {
+                if (before != null) {
+                    before.withdraw(lines);
+                }
+                continue;
+            }
+            RmAsk wish = form.of(ask, wanted, nextId);
             if (before != null && before.says(wish)) {
                 after.put(ask.priority(), before);
                 continue;
@@ -131,6 +143,11 @@ public final class AllocateRewriter {
             sent.setTrackingUrl(request.getTrackingUrl());
         }
         return new Plan(request, sent, placement.version(), after, difference, url, releases);
+    }
+
+    /** Whether only a wanted container says how large the one for this request has to be. */
+    private static boolean saysNoSize(Asks.Ask ask, DesiredPlacement placement) {
+        return placement.onlyWanted() || ask.profile() != 0;
     }
 
     /** What is wished for, where Skein's own web server is when that is a path on it. */
@@ -245,7 +262,7 @@ public final class AllocateRewriter {
         // Skein gives a container that is too small back without asking again, so it must not see one.
         boolean welcome = !placement.blockedHosts().contains(host)
                 && (ask == null || memoryMb >= ask.capability().getMemorySize())
-                && (wanted == null || wanted.accepts(host, memoryMb));
+                && (wanted == null ? ask == null || !saysNoSize(ask, placement) : wanted.accepts(host, memoryMb));
         spend(priority, container.getAllocationRequestId());
         if (!welcome) {
             dropped.add(container.getId());

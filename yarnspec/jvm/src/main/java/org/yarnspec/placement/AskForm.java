@@ -44,7 +44,9 @@ final class AskForm {
     }
 
     private static Resource capability(Asks.Ask ask, Wanted wanted) {
-        return wanted == null ? ask.capability() : Resource.newInstance(wanted.memoryMb(), wanted.vcores());
+        return wanted == null
+                ? ask.capability()
+                : ResourceTypes.with(Resource.newInstance(wanted.memoryMb(), wanted.vcores()), wanted.resources());
     }
 
     private static String label(Asks.Ask ask, Wanted wanted) {

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.IntUnaryOperator;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 
@@ -18,8 +19,13 @@ import org.apache.hadoop.yarn.api.records.ResourceRequest;
  */
 final class Asks {
 
-    /** One standing request: its parts by resource name (a host, a rack or {@code *}). */
-    record Ask(int priority, Map<String, ResourceRequest> parts) {
+    /**
+     * One standing request.
+     *
+     * @param profile the number of the resource profile whose executor Skein will run in the container
+     * @param parts its parts by resource name (a host, a rack or {@code *})
+     */
+    record Ask(int priority, int profile, Map<String, ResourceRequest> parts) {
 
         ResourceRequest any() {
             return parts.get(ResourceRequest.ANY);
@@ -38,6 +44,12 @@ final class Asks {
     }
 
     private final TreeMap<Integer, Ask> standing = new TreeMap<>();
+    private final IntUnaryOperator profiles;
+
+    /** @param profiles the number of the resource profile by a request's priority */
+    Asks(IntUnaryOperator profiles) {
+        this.profiles = profiles;
+    }
 
     /** Takes in the changes of one allocate call. Absolute, so taking the same ones in twice changes nothing. */
     void learn(Collection<ResourceRequest> changes) {
@@ -63,7 +75,9 @@ final class Asks {
         }
         touched.forEach((priority, parts) -> {
             if (parts.containsKey(ResourceRequest.ANY)) {
-                standing.put(priority, new Ask(priority, Map.copyOf(parts)));
+                Ask before = standing.get(priority);
+                int profile = before == null ? profiles.applyAsInt(priority) : before.profile();
+                standing.put(priority, new Ask(priority, profile, Map.copyOf(parts)));
             } else {
                 standing.remove(priority);
             }
@@ -84,7 +98,7 @@ final class Asks {
             ResourceRequest any = ResourceRequest.clone(ask.any());
             any.setNumContainers(left);
             parts.put(ResourceRequest.ANY, any);
-            standing.put(priority, new Ask(priority, parts));
+            standing.put(priority, new Ask(priority, ask.profile(), parts));
         }
     }
 

@@ -13,8 +13,8 @@ import org.yarnspec.placement.DesiredPlacement.Wanted;
 /**
  * Which wanted container is sought by which of Skein's standing requests.
  *
- * <p>Skein's requests are interchangeable as long as the container is at least as large as the request, so each wanted
- * container takes the closest one in size, the oldest among equals.
+ * <p>Skein's requests for executors of one resource profile are interchangeable as long as the container is at least as
+ * large as the request, so each wanted container takes the closest one in size, the oldest among equals.
  */
 final class Bindings {
     private final RmEvents events;
@@ -24,6 +24,7 @@ final class Bindings {
     private final Map<Wanted, String> unacceptable = new HashMap<>();
     private long maxMemoryMb = Long.MAX_VALUE;
     private long maxVcores = Long.MAX_VALUE;
+    private Resource largest;
 
     Bindings(RmEvents events) {
         this.events = events;
@@ -34,6 +35,7 @@ final class Bindings {
         if (largest != null && largest.getMemorySize() > 0) {
             maxMemoryMb = largest.getMemorySize();
             maxVcores = largest.getVirtualCores();
+            this.largest = largest;
         }
     }
 
@@ -51,7 +53,7 @@ final class Bindings {
             Map.Entry<Integer, Wanted> binding = bindings.next();
             Wanted now = current.get(binding.getValue().id());
             Asks.Ask ask = asks.get(binding.getKey());
-            if (now == null || ask == null || !fits(ask.capability(), now) || reasonAgainst(now) != null) {
+            if (now == null || ask == null || !fits(ask, now) || reasonAgainst(now) != null) {
                 bindings.remove();
                 events.unbound(binding.getValue().id(), binding.getKey());
             } else {
@@ -67,6 +69,9 @@ final class Bindings {
             }
             if (bound.contains(each.id()) || served.contains(each.id()) || refused(each, reasonAgainst(each))) {
                 continue;
+            }
+            if (asks.standing().values().stream().noneMatch(ask -> isFree(ask, each))) {
+                continue; // Skein's request for this kind of executor is still to come
             }
             Integer priority = closest(each, asks);
             if (!refused(each, priority == null ? "it is smaller than every container that Skein asks for" : null)) {
@@ -100,14 +105,14 @@ final class Bindings {
         if (wanted.vcores() > maxVcores) {
             return wanted.vcores() + " vcores is more than the largest container of " + maxVcores + " vcores";
         }
-        return null;
+        return ResourceTypes.reasonAgainst(wanted.resources(), largest);
     }
 
     private Integer closest(Wanted wanted, Asks asks) {
         Integer best = null;
         long bestGapMb = Long.MAX_VALUE;
         for (Asks.Ask ask : asks.standing().values()) {
-            if (byPriority.containsKey(ask.priority()) || !fits(ask.capability(), wanted)) {
+            if (!isFree(ask, wanted) || !fits(ask, wanted)) {
                 continue;
             }
             long gapMb = wanted.memoryMb() - ask.capability().getMemorySize();
@@ -122,8 +127,15 @@ final class Bindings {
         return best;
     }
 
-    private static boolean fits(Resource ask, Wanted wanted) {
-        return ask.getMemorySize() <= wanted.memoryMb() && ask.getVirtualCores() <= wanted.vcores();
+    /** Whether this request is for an executor of the same profile, and nothing is bound to it yet. */
+    private boolean isFree(Asks.Ask ask, Wanted wanted) {
+        return ask.profile() == wanted.profile() && !byPriority.containsKey(ask.priority());
+    }
+
+    private static boolean fits(Asks.Ask ask, Wanted wanted) {
+        return ask.profile() == wanted.profile()
+                && ask.capability().getMemorySize() <= wanted.memoryMb()
+                && ask.capability().getVirtualCores() <= wanted.vcores();
     }
 
     Wanted at(int priority) {

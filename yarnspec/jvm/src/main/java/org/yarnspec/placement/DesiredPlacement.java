@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -25,6 +26,7 @@ import org.apache.hadoop.yarn.util.constraint.PlacementConstraintParser;
  * @param tags allocation tags of every container (constraint mode)
  * @param blockedHosts hosts that get no container at all
  * @param wanted containers with wishes of their own, in the order in which they are to be served
+ * @param onlyWanted whether nothing else is asked for: Skein's own requests do not say the size then
  * @param trackingUrl where YARN's "application master" link leads, or null for what Skein registered
  * @param finish how the application ends, or null while it goes on
  * @param racks rack by host, for the hosts that the negotiator knows
@@ -37,6 +39,7 @@ public record DesiredPlacement(
         Set<String> tags,
         Set<String> blockedHosts,
         List<Wanted> wanted,
+        boolean onlyWanted,
         String trackingUrl,
         Finish finish,
         Map<String, String> racks) {
@@ -50,6 +53,8 @@ public record DesiredPlacement(
     /**
      * One container with wishes of its own.
      *
+     * @param resources how many it needs of further resource types, by YARN's name
+     * @param profile the number of the resource profile whose executor Skein will run in it
      * @param hosts where it should run; with {@code strict} it runs nowhere else
      * @param notHosts where it must not run, besides the blocked hosts
      */
@@ -57,6 +62,8 @@ public record DesiredPlacement(
             String id,
             long memoryMb,
             int vcores,
+            Map<String, Long> resources,
+            int profile,
             String label,
             List<String> hosts,
             Set<String> notHosts,
@@ -101,7 +108,17 @@ public record DesiredPlacement(
 
     /** Before the first file: nothing is blocked and nothing is wanted. */
     static final DesiredPlacement NONE = new DesiredPlacement(
-            0, Mode.BLACKLIST, DEFAULT_HOST_ATTRIBUTE, null, Set.of(), Set.of(), List.of(), null, null, Map.of());
+            0,
+            Mode.BLACKLIST,
+            DEFAULT_HOST_ATTRIBUTE,
+            null,
+            Set.of(),
+            Set.of(),
+            List.of(),
+            false,
+            null,
+            null,
+            Map.of());
 
     private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -122,6 +139,8 @@ public record DesiredPlacement(
                     each.text("id"),
                     each.number("memory_mb"),
                     Math.toIntExact(each.number("vcores")),
+                    each.numbers("resources"),
+                    Math.toIntExact(each.numberOr("profile", 0)),
                     each.textOr("label", ""),
                     List.copyOf(each.texts("hosts")),
                     Set.copyOf(each.texts("not_hosts")),
@@ -136,6 +155,7 @@ public record DesiredPlacement(
                 Set.copyOf(fields.texts("tags")),
                 new LinkedHashSet<>(fields.texts("blocked_hosts")),
                 List.copyOf(wanted),
+                fields.flag("only_wanted"),
                 fields.textOr("tracking_url", null),
                 finish == null ? null : finish(finish),
                 racks);
@@ -171,12 +191,28 @@ public record DesiredPlacement(
             return new IOException(path + name + ": expected " + expected);
         }
 
+        long numberOr(String name, long fallback) throws IOException {
+            return present(name) == null ? fallback : number(name);
+        }
+
         long number(String name) throws IOException {
             JsonNode value = present(name);
             if (value == null || !value.isIntegralNumber()) {
                 throw wrong(name, "a whole number");
             }
             return value.longValue();
+        }
+
+        Map<String, Long> numbers(String name) throws IOException {
+            Map<String, Long> numbers = new LinkedHashMap<>();
+            FieldReader values = object(name);
+            if (values != null) {
+                for (Iterator<String> each = values.node.fieldNames(); each.hasNext(); ) {
+                    String key = each.next();
+                    numbers.put(key, values.number(key));
+                }
+            }
+            return numbers;
         }
 
         boolean flag(String name) throws IOException {

@@ -2,6 +2,7 @@ package org.yarnspec.rm;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.function.IntUnaryOperator;
 import org.apache.hadoop.yarn.api.ApplicationMasterProtocol;
 import org.apache.hadoop.yarn.api.protocolrecords.AllocateRequest;
 import org.apache.hadoop.yarn.api.protocolrecords.AllocateResponse;
@@ -36,10 +37,10 @@ final class AmCallInterceptor {
     private boolean cured;
     private Finish incurable;
 
-    AmCallInterceptor(Path directory, SkeinPatch patch) {
+    AmCallInterceptor(Path directory, SkeinPatch patch, IntUnaryOperator profiles) {
         this.events = new RmEvents(directory.resolve("yarnspec-rm-events.jsonl"));
         this.file = new PlacementFile(directory.resolve("yarnspec-placement.json"), events);
-        this.rewriter = new AllocateRewriter(events);
+        this.rewriter = new AllocateRewriter(events, profiles);
         this.answers = new AnswerEvents(events, rewriter);
         this.lastWord = new LastWord(events);
         this.patch = patch;
@@ -51,7 +52,7 @@ final class AmCallInterceptor {
         RegisterApplicationMasterResponse response = resourceManager.registerApplicationMaster(request);
         guarded("registration", () -> {
             synchronized (this) {
-                rewriter.registered(request.getTrackingUrl(), response.getMaximumResourceCapability());
+                rewriter.registered(request.getTrackingUrl(), response);
                 answers.registered(response);
             }
         });

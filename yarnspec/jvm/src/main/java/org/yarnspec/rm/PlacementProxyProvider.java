@@ -53,7 +53,12 @@ public final class PlacementProxyProvider<T> implements RMFailoverProxyProvider<
         delegate.init(configuration, proxy, protocol);
         if (protocol == ApplicationMasterProtocol.class) {
             Path directory = Path.of(configuration.get(DIRECTORY, "")).toAbsolutePath();
-            rewrite = master(new AmCallInterceptor(directory, SkeinPriorities::cure));
+            SkeinRequests requests = new SkeinRequests();
+            SkeinPatch patch = () -> {
+                SkeinPriorities.cure();
+                requests.find();
+            };
+            rewrite = master(new AmCallInterceptor(directory, patch, requests));
         } else if (protocol == ApplicationClientProtocol.class && System.getProperty(SUBMISSION) != null) {
             rewrite = client(Path.of(System.getProperty(SUBMISSION)));
         }

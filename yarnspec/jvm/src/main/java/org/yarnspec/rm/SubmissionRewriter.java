@@ -17,6 +17,7 @@ import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.exceptions.YarnException;
+import org.yarnspec.placement.ResourceTypes;
 
 /**
  * Adds to an application's submission what Skein's specification cannot say, as the gateway wrote it down.
@@ -89,10 +90,15 @@ final class SubmissionRewriter {
         String label =
                 wishes.hasNonNull("am_node_label") ? wishes.get("am_node_label").asText() : null;
         Set<String> excluded = new LinkedHashSet<>(texts("am_excluded_hosts"));
-        if (excluded.isEmpty() && label == null) {
+        Map<String, Long> resources = new LinkedHashMap<>();
+        JsonNode amounts = wishes.path("am_resources");
+        amounts.fieldNames()
+                .forEachRemaining(name -> resources.put(name, amounts.get(name).asLong()));
+        if (excluded.isEmpty() && label == null && resources.isEmpty()) {
             return;
         }
-        Resource size = masterSize(context);
+        ResourceTypes.trust(resources.keySet());
+        Resource size = ResourceTypes.with(masterSize(context), resources);
         if (label == null) {
             label = masterLabel(context);
         }

@@ -1,5 +1,6 @@
 package org.yarnspec.scheduler;
 
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -53,7 +54,8 @@ public final class ContainerBackend extends CoarseGrainedSchedulerBackend {
     private final int fixedParallelism;
     private final boolean awaitsNegotiator;
     private volatile boolean declaredReady;
-    private int toldExecutors = -1;
+    private final ProfileSizes profileSizes;
+    private Map<ResourceProfile, Integer> toldExecutors = Map.of();
     private volatile boolean stopping;
 
     /**
@@ -77,6 +79,7 @@ public final class ContainerBackend extends CoarseGrainedSchedulerBackend {
         }
         this.lossReasonTimeoutMs =
                 context.conf().getTimeAsMs("spark.yarnspec.lossReason.timeoutMs", LOSS_REASON_TIMEOUT_MS + "ms");
+        this.profileSizes = new ProfileSizes(context.conf());
         this.initialExecutors = initialExecutors(context.conf());
         this.fixedParallelism = fixedParallelism(context.conf(), initialExecutors);
         this.awaitsNegotiator = context.conf().getBoolean("spark.yarnspec.start.awaitsNegotiator", false);
@@ -224,23 +227,32 @@ public final class ContainerBackend extends CoarseGrainedSchedulerBackend {
 
     @Override
     public Future<Object> doRequestTotalExecutors(scala.collection.immutable.Map<ResourceProfile, Object> wanted) {
-        int count = 0;
-        for (Map.Entry<ResourceProfile, Object> entry :
-                CollectionConverters.asJava(wanted).entrySet()) {
-            // Stages of other profiles never reach us: HostBlockingScheduler fails their job.
-            if (entry.getKey().id() == ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID()) {
-                count = (Integer) entry.getValue();
-            }
-        }
-        int total = count;
+        Map<ResourceProfile, Integer> counts = new HashMap<>();
+        CollectionConverters.asJava(wanted).forEach((profile, count) -> counts.put(profile, (Integer) count));
         synchronized (this) {
-            if (total == toldExecutors) {
+            if (counts.equals(toldExecutors)) {
                 return Scala.done();
             }
-            toldExecutors = total;
+            toldExecutors = counts;
         }
-        outbox.add("target_executors", event -> event.put("count", total));
+        int usual = counts.entrySet().stream()
+                .filter(each -> isUsual(each.getKey()))
+                .mapToInt(Map.Entry::getValue)
+                .sum();
+        outbox.add("target_executors", event -> {
+            event.put("count", usual);
+            ArrayNode profiles = event.putArray("profiles");
+            counts.forEach((profile, count) -> {
+                if (!isUsual(profile)) {
+                    profileSizes.tell(profile, count, profiles.addObject());
+                }
+            });
+        });
         return Scala.done();
+    }
+
+    private static boolean isUsual(ResourceProfile profile) {
+        return profile.id() == ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID();
     }
 
     @Override

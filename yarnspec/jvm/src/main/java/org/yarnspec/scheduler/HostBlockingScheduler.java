@@ -9,7 +9,6 @@ import java.util.function.Consumer;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.resource.ResourceProfile;
-import org.apache.spark.resource.TaskResourceProfile;
 import org.apache.spark.scheduler.ExecutorLossReason;
 import org.apache.spark.scheduler.Pool;
 import org.apache.spark.scheduler.Schedulable;
@@ -20,7 +19,6 @@ import org.apache.spark.scheduler.TaskSchedulerImpl;
 import org.apache.spark.scheduler.TaskSet;
 import org.apache.spark.scheduler.TaskSetManager;
 import org.apache.spark.scheduler.WorkerOffer;
-import org.apache.spark.util.Utils$;
 import org.yarnspec.channel.Outbox;
 import org.yarnspec.feed.StageFacts;
 import org.yarnspec.feed.TaskFeed;
@@ -287,11 +285,6 @@ public final class HostBlockingScheduler extends TaskSchedulerImpl implements Li
     }
 
     private String refusalOf(TaskSet tasks, Stage stage) {
-        if (needsOtherExecutors(tasks.resourceProfileId())) {
-            return "yarnspec runs all executors of an application with the default resource profile, but stage "
-                    + tasks.stageId() + " asks for resource profile " + tasks.resourceProfileId()
-                    + ". Remove withResources() and size the executors with spark.executor.* instead.";
-        }
         if (speculation && speculationAsked && isStream(tasks)) {
             return "yarnspec copies slow tasks of batch jobs only, but stage " + tasks.stageId()
                     + " belongs to a stream, and speculation was asked for. Leave that away, or submit the program with"
@@ -313,14 +306,5 @@ public final class HostBlockingScheduler extends TaskSchedulerImpl implements Li
 
     private static boolean isStream(TaskSet tasks) {
         return Streams.own(tasks.properties());
-    }
-
-    private boolean needsOtherExecutors(int profileId) {
-        if (profileId == ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID()) {
-            return false;
-        }
-        ResourceProfile profile = sc().resourceProfileManager().resourceProfileFromId(profileId);
-        // Without dynamic allocation a profile that only says what a task needs runs on the default executors.
-        return !(profile instanceof TaskResourceProfile) || Utils$.MODULE$.isDynamicAllocationEnabled(sc().conf());
     }
 }

@@ -7,6 +7,7 @@ import scala.collection.immutable.Nil$;
 import scala.collection.immutable.Seq;
 import scala.concurrent.Future;
 import scala.concurrent.Future$;
+import scala.jdk.javaapi.CollectionConverters;
 
 /** The few Scala values that these classes hand to Spark. */
 public final class Scala {
@@ -20,6 +21,10 @@ public final class Scala {
     @SuppressWarnings("unchecked")
     public static <V> Map<Object, Object> mapOf(int key, V value) {
         return Scala.<Object, Object>emptyMap().updated(key, value);
+    }
+
+    public static <K, V> Map<K, V> copyOf(java.util.Map<K, V> map) {
+        return Map.from(CollectionConverters.asScala(map));
     }
 
     @SuppressWarnings("unchecked")

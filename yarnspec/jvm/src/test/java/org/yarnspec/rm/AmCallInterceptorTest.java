@@ -28,6 +28,7 @@ import org.apache.hadoop.yarn.api.protocolrecords.RegisterApplicationMasterReque
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.FinalApplicationStatus;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.api.records.ResourceTypeInfo;
 import org.apache.hadoop.yarn.api.records.SchedulingRequest;
 import org.apache.hadoop.yarn.exceptions.InvalidResourceRequestException;
 import org.junit.jupiter.api.BeforeEach;
@@ -42,11 +43,12 @@ class AmCallInterceptorTest {
     Path directory;
 
     private final FakeResourceManager rm = new FakeResourceManager();
+    private final Map<Integer, Integer> profiles = new TreeMap<>();
     private AmCallInterceptor master;
 
     @BeforeEach
     void register() throws Exception {
-        master = new AmCallInterceptor(directory, () -> {});
+        master = new AmCallInterceptor(directory, () -> {}, priority -> profiles.getOrDefault(priority, 0));
         registerAgain();
     }
 
@@ -130,6 +132,70 @@ class AmCallInterceptorTest {
         assertEquals(2, events("acknowledged").size());
         assertTrue(events("registered").get(1).get("reregistration").asBoolean());
         assertEquals(4096, events("registered").get(0).get("max_memory_mb").asInt());
+    }
+
+    @Test
+    void resourceTypesAreAskedForByNameAndUnknownOnesAreNot() throws Exception {
+        String wanted = "\"wanted\":[{\"id\":\"1\",\"memory_mb\":512,\"vcores\":1,\"resources\":{\"%s\":2}}]";
+        place(1, wanted.formatted("acme.io/gun"));
+        allocate(FakeResourceManager.asks(1, 1));
+        assertEquals(
+                "the cluster has no resource type acme.io/gun",
+                events("rejected").get(0).get("why").asText());
+
+        rm.types = List.of(
+                ResourceTypeInfo.newInstance("memory-mb", "Mi"),
+                ResourceTypeInfo.newInstance("vcores"),
+                ResourceTypeInfo.newInstance("acme.io/nib"));
+        registerAgain();
+        place(2, wanted.formatted("acme.io/nib"));
+        allocate(FakeResourceManager.asks(1, 1));
+        assertEquals(2, rm.last().getAskList().get(0).getCapability().getResourceValue("acme.io/nib"));
+        place(3, wanted.formatted("acme.io/nib") + ",\"mode\":\"constraints\"");
+        allocate(FakeResourceManager.asks(1));
+        assertEquals(
+                2,
+                rm.last()
+                        .getSchedulingRequests()
+                        .get(0)
+                        .getResourceSizing()
+                        .getResources()
+                        .getResourceValue("acme.io/nib"));
+    }
+
+    @Test
+    void aRequestForAnExecutorOfAProfileIsForAContainerOfItsSizeOnly() throws Exception {
+        profiles.put(2, 7);
+        String usual = "{\"id\":\"1\",\"memory_mb\":600,\"vcores\":1}";
+        String large = "{\"id\":\"2\",\"memory_mb\":2048,\"vcores\":3,\"profile\":7}";
+        place(1, "\"only_wanted\":true,\"wanted\":[" + large + "]");
+        allocate(FakeResourceManager.asks(1, 1));
+        assertEquals(List.of(), rm.last().getAskList(), "nothing says how large this one is");
+        assertEquals(List.of(), events("rejected"), "its request may come any moment");
+        place(2, "\"only_wanted\":true,\"wanted\":[" + usual + "," + large + "]");
+        allocate(FakeResourceManager.asks(1, 2));
+        assertEquals(Map.of(1, 600L, 2, 2048L), sizes());
+
+        rm.answers.add(rm.container("a", 2, 0, 600));
+        assertTrue(
+                allocate(FakeResourceManager.asks(1)).getAllocatedContainers().isEmpty());
+        Container good = rm.container("a", 2, 0, 2048);
+        rm.answers.add(good);
+        assertEquals(List.of(good), allocate(FakeResourceManager.asks(1)).getAllocatedContainers());
+        assertEquals("2", events("allocated").get(0).get("wanted_id").asText());
+
+        place(3, "\"only_wanted\":true");
+        allocate(FakeResourceManager.asks(1));
+        assertEquals(0, rm.last().getAskList().get(0).getNumContainers(), "taken back, as nobody wants it any more");
+    }
+
+    private Map<Integer, Long> sizes() {
+        Map<Integer, Long> sizes = new TreeMap<>();
+        rm.last()
+                .getAskList()
+                .forEach(line -> sizes.put(
+                        line.getPriority().getPriority(), line.getCapability().getMemorySize()));
+        return sizes;
     }
 
     @Test
@@ -436,9 +502,12 @@ class AmCallInterceptorTest {
 
     @Test
     void aSkeinThatCannotBeCuredEndsTheApplication() throws Exception {
-        master = new AmCallInterceptor(directory, () -> {
-            throw new NoSuchFieldException("this$0");
-        });
+        master = new AmCallInterceptor(
+                directory,
+                () -> {
+                    throw new NoSuchFieldException("this$0");
+                },
+                priority -> 0);
         allocate(FakeResourceManager.asks(1, 1));
         assertTrue(rm.calls.isEmpty());
         assertEquals(FinalApplicationStatus.FAILED, rm.ends.get(0).getFinalApplicationStatus());

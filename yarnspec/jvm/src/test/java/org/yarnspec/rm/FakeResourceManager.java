@@ -20,6 +20,7 @@ import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.apache.hadoop.yarn.api.records.ResourceTypeInfo;
 import org.apache.hadoop.yarn.exceptions.YarnException;
 
 /** The other end of the protocol: keeps what it is sent and answers what the test put in. */
@@ -28,6 +29,7 @@ final class FakeResourceManager implements ApplicationMasterProtocol {
     final List<FinishApplicationMasterRequest> ends = new ArrayList<>();
     final Deque<Object> answers = new ArrayDeque<>();
     Runnable whileAnswering = () -> {};
+    List<ResourceTypeInfo> types = List.of();
     int notYet;
     private int containers;
 
@@ -37,8 +39,10 @@ final class FakeResourceManager implements ApplicationMasterProtocol {
 
     @Override
     public RegisterApplicationMasterResponse registerApplicationMaster(RegisterApplicationMasterRequest request) {
-        return RegisterApplicationMasterResponse.newInstance(
+        RegisterApplicationMasterResponse response = RegisterApplicationMasterResponse.newInstance(
                 Resource.newInstance(0, 0), Resource.newInstance(4096, 4), null, null, List.of(), "default", List.of());
+        response.setResourceTypes(types);
+        return response;
     }
 
     @Override

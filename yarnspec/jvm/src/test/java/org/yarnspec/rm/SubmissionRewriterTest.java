@@ -45,6 +45,14 @@ class SubmissionRewriterTest {
     }
 
     @Test
+    void theMasterGetsItsResourceTypes() throws Exception {
+        ApplicationSubmissionContext context = rewritten("{\"am_resources\":{\"acme.io/pen\":2}}");
+        Resource size = context.getAMContainerResourceRequests().get(0).getCapability();
+        assertEquals(1024, size.getMemorySize());
+        assertEquals(2, size.getResourceValue("acme.io/pen"));
+    }
+
+    @Test
     void theRestIsSetWhenItIsGiven() throws Exception {
         ApplicationSubmissionContext context =
                 rewritten("{\"application_type\":\"yarnspec\",\"priority\":3,\"tags\":[\"t\"],\"am_excluded_hosts\":[],"

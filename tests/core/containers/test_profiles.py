@@ -1,0 +1,210 @@
+"""Executors of other sizes: how many of each, where they are asked for, and what the usual ones notice of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.core.world import HOSTS, World, names, of, only
+from yarnspec.core.containers.executor_table import ExecutorTable
+from yarnspec.core.containers.profiles import USUAL, Profiles
+from yarnspec.core.messages import events as ev
+from yarnspec.core.messages.commands import (
+    FinishApplication,
+    ReleaseContainer,
+    RequestContainers,
+    SetTimer,
+    UpdatePlacement,
+    WantedContainer,
+)
+from yarnspec.core.messages.settings import PlacementSettings, Settings
+
+LARGE = ev.ExecutorProfile(
+    id=3, count=2, memory_mb=4096, heap_mb=3000, cores=4, slots=2, resources={"yarn.io/gpu": 1}
+)  # fmt: skip
+
+
+def started(**changes: Any) -> World:
+    world = World(initial_executors=1, **changes)
+    world.start()
+    world.driver_ready()
+    world.run("1")
+    return world
+
+
+def target(count: int, *profiles: ev.ExecutorProfile) -> ev.TargetExecutorsChanged:
+    return ev.TargetExecutorsChanged(count=count, profiles=profiles)
+
+
+def large(count: int) -> ev.ExecutorProfile:
+    return msgspec.structs.replace(LARGE, count=count)
+
+
+def wanted(world: World) -> list[WantedContainer]:
+    return list(of(UpdatePlacement, world.commands)[-1].wanted)
+
+
+def test_executors_of_a_profile_are_asked_for_in_their_size() -> None:
+    world = started()
+    answer = world.tell(target(2, LARGE))
+    usual, large_ones = of(RequestContainers, answer)
+    assert (usual.executor_ids, usual.profile) == (("2",), None)
+    assert (large_ones.executor_ids, large_ones.profile) == (("3", "4"), LARGE)
+    assert "2 containers of resource profile 3 are missing" in large_ones.reason
+    assert [(one.id, one.profile, one.memory_mb, one.vcores, one.resources) for one in wanted(world)] == [
+        ("2", 0, 1408, 1, {}),
+        ("3", 3, 4096, 4, {"yarn.io/gpu": 1}),
+        ("4", 3, 4096, 4, {"yarn.io/gpu": 1}),
+    ]
+    assert world.tell(target(2, LARGE)) == []
+
+
+def test_fewer_are_withdrawn_and_a_lost_one_is_replaced_in_its_size() -> None:
+    world = started()
+    world.tell(target(1, LARGE))
+    world.run("2")
+    answer = world.tell(target(1, large(1)))
+    assert only(ReleaseContainer, answer).executor_id == "3"
+    answer = world.lose("2", exit_code=-100)
+    assert only(RequestContainers, answer).profile == large(1)
+    assert only(RequestContainers, answer).executor_ids == ("4",)
+    # Spark lets go: it ends the executor, and wants none.
+    world.run("4")
+    world.tell(target(1))
+    answer = world.tell(ev.ExecutorsUnwanted(executor_ids=("4",)))
+    assert only(ReleaseContainer, answer).executor_id == "4"
+    assert of(RequestContainers, world.lose("4", exit_code=0)) == []
+
+
+def test_one_container_is_never_taken_for_one_of_another_size() -> None:
+    """The usual executor's container comes under a name that is gone: the newest ask of its own size goes."""
+    world = started()
+    world.tell(target(2, large(1)))
+    world.allocate("2", wanted_id="gone")
+    assert [one.id for one in wanted(world)] == ["2", "3"], "no version for an allocation alone"
+    world.tell(target(3, large(1)))
+    assert [(one.id, one.profile) for one in wanted(world)] == [("3", 3), ("4", 0)]
+
+
+def test_one_that_dies_young_waits_before_it_is_asked_for_again() -> None:
+    world = started()
+    world.tell(target(1, large(1)))
+    world.run("2")
+    answer = world.lose("2", exit_code=1)
+    assert of(RequestContainers, answer) == []
+    timer = of(SetTimer, answer)[-1]
+    assert only(RequestContainers, world.fire(timer.name, timer.at_ms)).profile == large(1)
+
+
+def test_a_job_waits_for_resources_when_only_a_profile_is_wanted() -> None:
+    world = World(initial_executors=0)
+    world.start()
+    world.driver_ready()
+    answer = world.tell(target(0, large(1)))
+    (wait,) = [one for one in of(SetTimer, answer) if one.name == "resource-wait"]
+    failed = world.fire(wait.name, wait.at_ms)
+    assert "profile 3: 1 of 1" in only(FinishApplication, failed).reason
+    assert "FinishApplication" in names(failed)
+
+
+def test_a_new_context_begins_with_usual_executors_alone() -> None:
+    world = started()
+    world.tell(target(1, LARGE))
+    world.run("2")
+    answer = world.driver_ready()
+    assert {one.executor_id for one in of(ReleaseContainer, answer)} >= {"3"}
+    assert {one.profile for one in of(RequestContainers, answer)} == {None}
+
+
+def test_sizes_and_resource_types_count_where_containers_are_spread() -> None:
+    world = World(initial_executors=2, placement=PlacementSettings())
+    world.start(report=False)
+    # The first two hosts have room for three usual ones or one large one, and only the last two have GPUs.
+    free_mb = (4300, 4300, 4300, 1500)
+    gpus: tuple[dict[str, int], ...] = ({}, {}, {"yarn.io/gpu": 1}, {"yarn.io/gpu": 1})
+    world.tell(
+        ev.HostsReported(
+            hosts=tuple(
+                ev.HostReport(host=host, free_memory_mb=mb, free_resources=types)
+                for host, mb, types in zip(HOSTS, free_mb, gpus, strict=True)
+            )
+        )
+    )
+    world.driver_ready()
+    world.tell(target(2, LARGE))
+    by_id = {one.id: one for one in wanted(world)}
+    places = Counter(one.hosts for one in by_id.values() if one.profile)
+    # One host has memory and a GPU, unless a usual one has taken its memory; the other may come anywhere.
+    assert sum(places.values()) == 2
+    assert all(hosts in ((HOSTS[2],), ()) for hosts in places)
+    assert places[HOSTS[2],] <= 1
+
+
+def test_the_usual_size_has_slots_by_cores_and_resources() -> None:
+    settings = Settings(
+        initial_executors=1, executor_memory_mb=1, executor_vcores=8, task_cpus=2, executor_tasks_max=3
+    )  # fmt: skip
+    assert Profiles(settings).usual.slots == 3
+    assert Profiles(settings).of(9).id == USUAL
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 5),
+            st.dictionaries(st.integers(1, 3), st.integers(0, 4), max_size=3),
+            st.sampled_from(["", "allocate", "start", "lose", "release"]),
+            st.integers(0, 10),
+        ),
+        max_size=25,
+    )
+)
+def test_any_wishes_leave_as_many_executors_as_spark_wants(
+    steps: list[tuple[int, dict[int, int], str, int]],
+) -> None:
+    """Whatever comes and goes: as many of each profile as wanted are there or to come, or more that still run."""
+    table = ExecutorTable(Settings(initial_executors=0, executor_memory_mb=1000))
+    for count, profiles, what, which in steps:
+        table.aim(count)
+        table.profiles.aim(
+            ev.ExecutorProfile(id=number, count=wants, memory_mb=1000 * number) for number, wants in profiles.items()
+        )
+        rows = table.rows
+        if rows:
+            row = rows[which % len(rows)]
+            event = {"executor_id": row.executor_id, "container_id": f"c{row.executor_id}", "host": "h"}
+            match what:
+                case "allocate":
+                    other = next(one for one in rows if one.profile == row.profile)
+                    table.allocated(ev.ContainerAllocated(**event, wanted_id=other.executor_id))
+                case "start":
+                    table.started(ev.ContainerStarted(**event, cores=1), 0)
+                case "lose":
+                    table.lost(ev.ContainerLost(**event, exit_code=1, diagnostics=""))
+                case "release":
+                    table.release(row.executor_id, "a test")
+        table.withdraw_surplus()
+        table.ask()
+        asked = Counter(one.profile for one in table.asks.wanted)
+        for number in (USUAL, 1, 2, 3):
+            live = [one for one in table.rows if one.profile == number and one.state != "releasing"]
+            least = count if number == USUAL else profiles.get(number, 0)
+            assert len(live) >= least
+            assert len(live) == least or not any(one.state == "wanted" for one in live)
+            # Each request that stands has one ask of its own size.
+            assert asked[number] == sum(one.state == "wanted" for one in live)
+
+
+def test_a_profile_that_fits_on_no_host_is_a_warning_once() -> None:
+    world = started()
+    world.tell(ev.HostsReported(hosts=(ev.HostReport(host=HOSTS[1], memory_mb=3000, vcores=8),)))
+    world.tell(target(1, LARGE))
+    world.tell(target(1, large(1)))
+    assert [one for one in world.warnings if "resource profile" in one] == [
+        "an executor of resource profile 3 needs 4096 MiB, 4 cores, 1 of yarn.io/gpu, and no running host has all of "
+        "that: the stage waits"
+    ]

@@ -1,0 +1,59 @@
+"""The sizes of executors: the usual one, and those of the resource profiles that stages ask for.
+
+Spark says how many executors it wants of each profile. Which of them runs which task is Spark's decision alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from yarnspec.core.messages.events import ExecutorProfile
+from yarnspec.core.messages.settings import Settings, slots_of
+
+USUAL = 0
+"""Spark's number of the default profile."""
+
+
+class Profiles:
+    """Every profile that Spark has named in this attempt, with the number of executors that it wants now.
+
+    The number of usual executors is not here: it is the target of the table (``executor_table.py``).
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        cores = settings.executor_vcores
+        self.usual = ExecutorProfile(
+            id=USUAL,
+            count=0,
+            memory_mb=settings.executor_memory_mb,
+            cores=cores,
+            slots=slots_of(cores, settings.task_cpus, settings.executor_tasks_max),
+            resources=settings.executor_resources,
+        )
+        self._others: dict[int, ExecutorProfile] = {}
+
+    @property
+    def others(self) -> tuple[ExecutorProfile, ...]:
+        """The profiles beside the usual one."""
+        return tuple(self._others.values())
+
+    @property
+    def wanted(self) -> int:
+        """How many executors Spark wants of all profiles beside the usual one."""
+        return sum(one.count for one in self._others.values())
+
+    def aim(self, profiles: Iterable[ExecutorProfile]) -> None:
+        """Take what Spark wants now. Of a profile that is not named it wants none."""
+        self.forget()
+        self._others.update((one.id, one) for one in profiles)
+
+    def forget(self) -> None:
+        """The SparkContext that wanted them is gone. Their sizes stay known until their containers have ended."""
+        for number, one in self._others.items():
+            self._others[number] = msgspec.structs.replace(one, count=0)
+
+    def of(self, number: int) -> ExecutorProfile:
+        """The profile with this number."""
+        return self._others.get(number, self.usual)

@@ -1,0 +1,51 @@
+package org.yarnspec.scheduler;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Map;
+import org.apache.spark.SparkConf;
+import org.apache.spark.resource.ResourceProfile;
+import org.apache.spark.resource.ResourceProfile$;
+import org.yarnspec.spark.Scala;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** How large the executors of a resource profile are, by Spark's own rules for YARN. */
+final class ProfileSizes {
+    private static final String OVERHEAD = "spark.executor.memoryOverhead";
+    private static final String OVERHEAD_GIVEN = "spark.yarnspec.memoryOverheadGiven";
+    private static final int LEAST_OVERHEAD_MB = 384;
+    private static final double OVERHEAD_FACTOR = 0.1;
+
+    private final SparkConf conf;
+    private final int usualCores;
+    private final long leastOverheadMb;
+    private final double overheadFactor;
+    private final scala.collection.immutable.Map<String, String> yarnNames;
+
+    ProfileSizes(SparkConf given) {
+        conf = given.clone();
+        if (!conf.getBoolean(OVERHEAD_GIVEN, false)) {
+            conf.remove(OVERHEAD); // it was worked out from the usual executors' memory
+        }
+        usualCores = conf.getInt("spark.executor.cores", 1);
+        leastOverheadMb = conf.getSizeAsMb("spark.executor.minMemoryOverhead", LEAST_OVERHEAD_MB + "m");
+        overheadFactor = conf.getDouble("spark.executor.memoryOverheadFactor", OVERHEAD_FACTOR);
+        yarnNames = Scala.copyOf(Map.of(
+                "gpu", conf.get("spark.yarn.resourceGpuDeviceName", "yarn.io/gpu"),
+                "fpga", conf.get("spark.yarn.resourceFpgaDeviceName", "yarn.io/fpga")));
+    }
+
+    /** Tells size and number of a profile's executors: {@code ExecutorProfile} of core/messages/events.py. */
+    void tell(ResourceProfile profile, int count, ObjectNode told) {
+        ResourceProfile.ExecutorResourcesOrDefaults size = ResourceProfile$.MODULE$.getResourcesForClusterManager(
+                profile.id(), profile.executorResources(), leastOverheadMb, overheadFactor, conf, true, yarnNames);
+        told.put("id", profile.id())
+                .put("count", count)
+                .put("memory_mb", size.totalMemMiB())
+                .put("heap_mb", size.executorMemoryMiB())
+                .put("cores", size.cores().isDefined() ? (Integer) size.cores().get() : usualCores)
+                .put("slots", Math.max(1, profile.maxTasksPerExecutor(conf)));
+        ObjectNode resources = told.putObject("resources");
+        CollectionConverters.asJava(size.customResources())
+                .forEach((name, asked) -> resources.put(name, asked.amount()));
+    }
+}
