@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from yarnspec.core.containers.capacity import slots_of
+from yarnspec.core.messages.settings import slots_of
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import msgspec
 
 from yarnspec.core.options.blocklist import BlockSettings
@@ -56,7 +54,8 @@ class RecoverySettings(RecoveryOptions, frozen=True, kw_only=True):
 
 def slots_of(cores: int, task_cpus: float, most: int | None = None) -> int:
     """How many tasks so many cores take at once, ``most`` at most; a task may want a part of a core, as 0.1."""
-    return max(1, min(int(cores / task_cpus + _ROUNDING), most or sys.maxsize))
+    by_cores = int(cores / task_cpus + _ROUNDING)
+    return max(1, by_cores if most is None else min(by_cores, most))
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
