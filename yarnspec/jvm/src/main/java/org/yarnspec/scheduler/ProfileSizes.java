@@ -10,22 +10,20 @@ import scala.jdk.javaapi.CollectionConverters;
 
 /** How large the executors of a resource profile are, by Spark's own rules for YARN. */
 final class ProfileSizes {
-    private static final String OVERHEAD = "spark.executor.memoryOverhead";
     private static final String OVERHEAD_GIVEN = "spark.yarnspec.memoryOverheadGiven";
     private static final int LEAST_OVERHEAD_MB = 384;
     private static final double OVERHEAD_FACTOR = 0.1;
 
     private final SparkConf conf;
+    private final boolean overheadGiven;
     private final int usualCores;
     private final long leastOverheadMb;
     private final double overheadFactor;
     private final scala.collection.immutable.Map<String, String> yarnNames;
 
-    ProfileSizes(SparkConf given) {
-        conf = given.clone();
-        if (!conf.getBoolean(OVERHEAD_GIVEN, false)) {
-            conf.remove(OVERHEAD); // it was worked out from the usual executors' memory
-        }
+    ProfileSizes(SparkConf conf) {
+        this.conf = conf;
+        overheadGiven = conf.getBoolean(OVERHEAD_GIVEN, false);
         usualCores = conf.getInt("spark.executor.cores", 1);
         leastOverheadMb = conf.getSizeAsMb("spark.executor.minMemoryOverhead", LEAST_OVERHEAD_MB + "m");
         overheadFactor = conf.getDouble("spark.executor.memoryOverheadFactor", OVERHEAD_FACTOR);
@@ -38,9 +36,15 @@ final class ProfileSizes {
     void tell(ResourceProfile profile, int count, ObjectNode told) {
         ResourceProfile.ExecutorResourcesOrDefaults size = ResourceProfile$.MODULE$.getResourcesForClusterManager(
                 profile.id(), profile.executorResources(), leastOverheadMb, overheadFactor, conf, true, yarnNames);
+        // Spark's configuration has the usual executors' overhead, which was worked out from their memory.
+        boolean asConfigured =
+                overheadGiven || profile.executorResources().contains(ResourceProfile$.MODULE$.OVERHEAD_MEM());
+        long overheadMb = asConfigured
+                ? size.memoryOverheadMiB()
+                : Math.max(leastOverheadMb, (long) (overheadFactor * size.executorMemoryMiB()));
         told.put("id", profile.id())
                 .put("count", count)
-                .put("memory_mb", size.totalMemMiB())
+                .put("memory_mb", size.totalMemMiB() - size.memoryOverheadMiB() + overheadMb)
                 .put("heap_mb", size.executorMemoryMiB())
                 .put("cores", size.cores().isDefined() ? (Integer) size.cores().get() : usualCores)
                 .put("slots", Math.max(1, profile.maxTasksPerExecutor(conf)));
