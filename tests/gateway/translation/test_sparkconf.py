@@ -220,28 +220,12 @@ def test_flags_without_effect_on_yarn_are_named() -> None:
     assert [warning.split()[0] for warning in warnings] == ["--supervise", "--total-executor-cores"]
 
 
-@pytest.mark.parametrize("role", ["driver", "executor"])
-def test_a_resource_that_yarn_is_not_asked_for_is_named(role: str) -> None:
-    resource = f"spark.{role}.resource.gpu"
-    line = conf(f"{resource}.amount=1", f"{resource}.discoveryScript=/opt/gpus", "spark.task.resource.gpu.amount=1")
-    (warning,) = translated(*line, "app.py").warnings
-    assert warning.startswith(f"{resource}.amount (--conf) is not asked of YARN")
-
-
 def test_another_resource_manager_by_a_property_is_named() -> None:
     key = "spark.hadoop.yarn.resourcemanager.hostname"
     result = translated(*conf(f"{key}=elsewhere", "spark.hadoop.yarn.timeline-service.enabled=false"), "app.py")
     (warning,) = result.warnings
     assert warning.startswith(f"{key} (--conf) is for the driver's Hadoop configuration only")
     assert result.properties[key] == "elsewhere"
-
-
-@pytest.mark.parametrize("role", ["am", "driver", "executor"])
-def test_yarns_own_words_for_resources_are_named(role: str) -> None:
-    names = ("gpu", "memory", "memory-mb", "mb", "cores", "vcores", "yarn.io/fpga")
-    keys = [f"spark.yarn.{role}.resource.{name}.amount" for name in names]
-    warnings = translated(*conf(*(f"{key}=2G" for key in keys)), "app.py").warnings
-    assert [warning.split()[0] for warning in warnings] == keys
 
 
 def test_environments_and_library_paths() -> None:

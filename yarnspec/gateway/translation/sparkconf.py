@@ -85,7 +85,6 @@ _CONTEXT_WAIT = "spark.yarn.am.waitTime"
 _TEN_YEARS_MS = 3650 * 86_400_000
 _AM_ENVIRONMENT = "spark.yarn.appMasterEnv."
 _EXECUTOR_ENVIRONMENT = "spark.executorEnv."
-_RESOURCE = re.compile(r"spark\.(driver|executor)\.resource\.[^.]+\.amount")
 # What a shell can export.
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -317,11 +316,6 @@ def _warn(
             warnings.append(
                 f"{key} ({origins[key]}) is for the driver's Hadoop configuration only: the submit asks the cluster "
                 "that HADOOP_CONF_DIR names"
-            )
-        elif _RESOURCE.fullmatch(key):
-            warnings.append(
-                f"{key} ({origins[key]}) is not asked of YARN: containers are asked for by memory and cores only; use "
-                "a node label for hosts that have it"
             )
         elif is_owned(key, given) and key not in ("spark.master", "spark.submit.deployMode"):
             reason = OWNED_KEYS.get(key, "it is between yarnspec's own parts")
