@@ -197,11 +197,10 @@ class ExecutorTable:
 
     def by_profile(self, executor_ids: tuple[str, ...]) -> dict[int, tuple[str, ...]]:
         """These executors by the number of their profile."""
-        found: dict[int, tuple[str, ...]] = {}
+        found: dict[int, list[str]] = {}
         for executor_id in executor_ids:
-            profile = self._rows[executor_id].profile
-            found[profile] = (*found.get(profile, ()), executor_id)
-        return found
+            found.setdefault(self._rows[executor_id].profile, []).append(executor_id)
+        return {profile: tuple(ids) for profile, ids in found.items()}
 
     def _ask_one(self, *, extra: bool = False, profile: int = USUAL) -> str:
         self._issued += 1
