@@ -41,8 +41,8 @@ class ProfileSizesTest {
 
     @Test
     void aProfilesExecutorsAreAsLargeAsSparkMakesThemOnYarn() {
-        ResourceProfile profile = profile(
-                new ExecutorResourceRequests().memory("6g").cores(4).resource("gpu", 1, "find", ""));
+        ResourceProfile profile =
+                profile(new ExecutorResourceRequests().memory("6g").cores(4).resource("gpu", 1, "find", ""));
         ObjectNode told = told(profile);
         assertEquals(profile.id(), told.get("id").intValue());
         assertEquals(5, told.get("count").intValue());
