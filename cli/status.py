@@ -20,6 +20,7 @@ from yarnspec.cli.printing import (
     settings_options,
     stdout_console,
 )
+from yarnspec.core.messages.commands import RULE_WORDS
 from yarnspec.gateway.application.handle import Application
 from yarnspec.observe.forms.document import (
     BlockStatus,
@@ -44,14 +45,6 @@ _SHOWN_RESCALES = 5
 _BETWEEN_COLUMNS = 2
 _SHOWN_ASKS = 4
 _SHOWN_NAMES = 4
-_PLACES: dict[str, str] = {
-    "": "anywhere",
-    "avoid": "anywhere but on certain hosts",
-    "spread": "to spread them, on",
-    "several": "on one of",
-    "limit": "below the limit, on",
-    "require": "for saved outputs, on",
-}
 
 EXAMPLES = """
 \b
@@ -150,7 +143,7 @@ def _summary(document: StatusDocument, now_ms: int) -> Table:
 
 
 def _asks(document: StatusDocument) -> str:
-    words = [f"{one.containers} {_PLACES[one.rule]}{_named(one.hosts)}" for one in document.asks[:_SHOWN_ASKS]]
+    words = [f"{one.containers} {RULE_WORDS[one.rule]}{_named(one.hosts)}" for one in document.asks[:_SHOWN_ASKS]]
     rest = sum(one.containers for one in document.asks[_SHOWN_ASKS:])
     return "; ".join([*words, f"{rest} elsewhere (-o json)"] if rest else words)
 
@@ -353,11 +346,11 @@ def _stages(shown: tuple[StageStatus, ...], width: int) -> Table:
 
 def _stage_copies(stage: StageStatus) -> str:
     metrics = stage.metrics
-    if metrics is None or not (metrics.num_slow_tasks or metrics.speculative_execution_count_metrics):
+    if metrics is None or not (metrics.slow_tasks or metrics.speculative_executions):
         return ""
-    words = [f"{metrics.num_slow_tasks} slow"] if metrics.num_slow_tasks else []
-    if metrics.speculative_execution_count_metrics:
-        words.append(f"{metrics.num_effective_copies}/{metrics.speculative_execution_count_metrics} copies first")
+    words = [f"{metrics.slow_tasks} slow"] if metrics.slow_tasks else []
+    if metrics.speculative_executions:
+        words.append(f"{metrics.effective_copies}/{metrics.speculative_executions} copies first")
     return ", ".join(words)
 
 

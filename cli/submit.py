@@ -22,8 +22,6 @@ from yarnspec.observe.status.progress import progress_on
 from yarnspec.spark.last_words import SHOWN_BYTES, without_middle
 
 _INTERRUPTED = 130
-_NEVER_BEGAN = "Application driver failed with exit code"
-"""Skein's words, with the exit code of a shell or a Python that could not start ours; ours has others."""
 
 EXAMPLES = """
 \b
@@ -104,6 +102,7 @@ def _follow(submission: Submission, stdout: BinaryIO) -> Followed:
             output=streams(translation),
             poll_s=translation.options.submit.poll_interval_ms / 1000,
             start_wait_s=translation.options.resources.wait_timeout_ms / 1000,
+            log_links=translation.log_links,
         )
 
 
@@ -147,8 +146,8 @@ def _say_failure(application: Application, last: StatusDocument) -> None:
     diagnostics = last.final.diagnostics if last.final is not None else ""
     for line in without_middle(diagnostics.strip(), SHOWN_BYTES).splitlines():
         click.echo(f"  {line}", err=True)
-    if any(f"{_NEVER_BEGAN} {code}," in reason for code in (1, 126, 127)):
-        click.echo("yarnspec did not begin on its host; `yarnspec doctor` tries the hosts' Python out.", err=True)
+    if last.state == "FAILED" and not last.epoch:
+        click.echo("No driver was begun. `yarnspec doctor` tries the hosts and their Python out.", err=True)
     click.echo(f"The whole log: yarnspec logs {application.id}", err=True)
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from yarnspec.cli.names import application_argument
 from yarnspec.cli.printing import columns, plain, settings_options, stdout_console
-from yarnspec.core.tasks.running_attempts import RunningAttempt
+from yarnspec.core.messages.events import RunningAttempt
 from yarnspec.errors import ClusterUnreachable, NotFound
 from yarnspec.gateway.application.handle import Application
 from yarnspec.observe.forms.document import StatusDocument
@@ -104,7 +104,7 @@ def _stages(document: StatusDocument) -> RenderableType | None:
         return None
     table = columns("STAGE", "DONE", "FAILED", "SLOW", "COPIES", "NAME")
     for one in stages:
-        slow = one.metrics.num_slow_tasks if one.metrics is not None else 0
+        slow = one.metrics.slow_tasks if one.metrics is not None else 0
         table.add_row(
             str(one.stage), f"{one.finished} of {one.tasks}", str(one.failed), str(slow), str(one.copies_running),
             plain(short_stage(one.name)),

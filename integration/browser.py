@@ -26,22 +26,28 @@ def why_none() -> str:
 @contextmanager
 def browser_page(url: str, *, width: int = WIDE, dark: bool = False) -> Iterator[tuple[Page, list[str], list[str]]]:
     """A page that is open, with what it wrote to the console and what it asked for beside itself."""
-    from playwright.sync_api import sync_playwright
-
     said: list[str] = []
     asked: list[str] = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=_chromium(), args=["--no-sandbox"])
-        page = browser.new_page(
-            viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light"
-        )  # fmt: skip
+    with empty_page(width=width, dark=dark) as page:
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("request", lambda request: asked.append(request.url))
         page.goto(url)
         asked.remove(page.url)
+        yield page, said, asked
+
+
+@contextmanager
+def empty_page(*, width: int = WIDE, dark: bool = False) -> Iterator[Page]:
+    """A page that leads nowhere yet."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=_chromium(), args=["--no-sandbox"])
         try:
-            yield page, said, asked
+            yield browser.new_page(
+                viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light"
+            )  # fmt: skip
         finally:
             browser.close()
 

@@ -30,7 +30,8 @@ from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
 Output = tuple[int, int]
 TOLD = {
     "JournalReplayed", "ShuffleDeclared", "AnswerShuffle", "ShuffleRestored", "OutputsReported", "RecordingStopped",
-    "RecordingEnded", "SavedUnreadable", "AdoptionOff", "AdmitLimit", "GiveUpHost", "OfferSaved", "AbandonAttempt",
+    "RecordingEnded", "SavedUnreadable", "AdoptionOff", "ReportRecoveryLimit", "GiveUpHost",
+    "OfferSaved", "AbandonAttempt",
 }  # fmt: skip
 _INDEX_FILE = re.compile(r"shuffle_(\d+)_(\d+)_0\.index")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Literal
 
-from yarnspec.am.journal.journal_recorder import records_of_write
 from yarnspec.am.sources.shuffleevents import shuffle_event
 from yarnspec.core.journal.journalstate import Recorded
 from yarnspec.core.lifecycle.phases import Lifecycle
@@ -59,7 +58,7 @@ class LocalWrites:
             return True
         answers = []
         for command in self._outputs.routes[type(told)](told, 0):
-            for record in records_of_write(command):
+            for record in command.records():
                 if not self._lost:
                     self._recorded.apply(record)
             if isinstance(command, commands.AnswerWrite):

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import struct
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 
 from integration import browser
 from tests.observe.page.histories import drawn, recorded
 
-PICTURE = Path(__file__).parent.parent / "docs" / "page.png"
+ROOT = Path(__file__).parent.parent
+PICTURE = ROOT / "docs" / "page.png"
+TEMPLATES = ROOT / "yarnspec/observe/page/templates"
 SEED = 18
+_KEYWORD = b"yarnspec-templates"
+_HEAD_BYTES = 8 + 12 + 13
+"""PNG's signature and its first chunk, which the text must follow."""
 
 
 def main() -> int:
@@ -22,8 +30,30 @@ def main() -> int:
         file = Path(directory) / "page.html"
         file.write_text(drawn(recorded(SEED)), encoding="utf-8")
         with browser.browser_page(file.as_uri()) as (page, _, _):
-            page.screenshot(path=str(PICTURE))
+            PICTURE.write_bytes(stamped(page.screenshot(), templates_digest()))
     return 0
+
+
+def templates_digest() -> str:
+    """Which templates and styles a picture shows."""
+    shown = sorted(one for one in TEMPLATES.iterdir() if one.suffix in (".html", ".css"))
+    digest = hashlib.sha256()
+    for one in shown:
+        digest.update(one.name.encode() + b"\0" + one.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def stamped(png: bytes, digest: str) -> bytes:
+    """The picture with the digest of what it shows among its metadata."""
+    text = b"tEXt" + _KEYWORD + b"\0" + digest.encode()
+    chunk = struct.pack(">I", len(text) - 4) + text + struct.pack(">I", zlib.crc32(text))
+    return png[:_HEAD_BYTES] + chunk + png[_HEAD_BYTES:]
+
+
+def stamp_of(png: bytes) -> str:
+    """The digest in a picture; empty if there is none."""
+    _, found, rest = png.partition(b"tEXt" + _KEYWORD + b"\0")
+    return rest[:64].decode("latin-1") if found else ""
 
 
 if __name__ == "__main__":

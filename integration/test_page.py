@@ -11,7 +11,9 @@ import re
 import socket
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
@@ -19,9 +21,13 @@ import pytest
 from integration import browser
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
+from integration.sections import differences
 from integration.slowhosts import SLOWER, SPREAD, write_sizes
 from integration.submitting import ONE_EXECUTOR, WITH_UI
 from integration.waiting import wait_for
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.usefixtures("fast_hosts")
 
@@ -82,25 +88,26 @@ def test_the_page_of_a_running_application(
     slow = next(host for host in submission.last_hosts if host != am_host)
     cluster.mini.host_slow(slow, SLOWER)
     write_sizes(tmp_path, [60] * 12)
-    if not browser.why_none():
-        beside_a_slow_host(url, slow)
-    wait_for("the block on the page", lambda: re.search(rf"<b>{slow}</b>[^\n]*blocked", fetched(url)), 90)
-    cluster.mini.host_slow(slow, 1)
-    driver = next(one for one in cluster.processes(application) if one.what == "driver-jvm")
-    driver.kill()
-    wait_for("the death on the page", lambda: "the driver died" in fetched(url), 60)
-    wait_for("the next driver on the page", lambda: "driver epoch" in fetched(url), 60)
-    spark = wait_for("the next driver's pages", lambda: fetched(f"{url}spark/jobs/"), 60)
-    assert f"/proxy/{application}/spark/stages/" in spark
-    next(one for one in cluster.processes(application) if one.what == "skein-am").kill()
-    wait_for("the next attempt's page", lambda: "application attempt 2 begins" in fetched(url), 90)
+    with open_page(url) as seen:
+        seen.beside_a_slow_host(slow)
+        wait_for("the block on the page", lambda: re.search(rf"<b>{slow}</b>[^\n]*blocked", fetched(url)), 90)
+        cluster.mini.host_slow(slow, 1)
+        write_sizes(tmp_path, [500] * 8)
+        wait_for("attempts that run for long", lambda: running_for_long(fetched(url)), 90)
+        over_two_deaths(cluster, application, url, seen)
+    write_sizes(tmp_path, [40] * 8)
     (tmp_path / "stop").touch()
-    last = ended_attempts(fetched(url))
+    wait_for("the last round", lambda: '"wrong"' in submission.stdout, 120)
+    # All ends are on the page when nothing runs on it any more.
+    page = wait_for("a page on which nothing runs", lambda: standing_still(fetched(url)), 60)
+    last = ended_attempts(page)
     (tmp_path / "end").touch()
     written = f"/{application}/report.html"
     assert re.search(rf"^yarnspec: its report: \S+{written}$", submission.wait(180).expect(0).stderr, re.MULTILINE)
     the_report(yarnspec, application, tmp_path)
-    assert last <= ended_attempts((tmp_path / "report.html").read_text())
+    report = (tmp_path / "report.html").read_text()
+    assert last <= ended_attempts(report)
+    assert differences(page, report) == []
 
 
 def test_whom_the_acls_do_not_name_is_refused(submit: Submit, cluster: Cluster) -> None:
@@ -118,15 +125,92 @@ def test_whom_the_acls_do_not_name_is_refused(submit: Submit, cluster: Cluster) 
     assert "Timeline by host" not in wait_for("a refusal", refused, 60)
 
 
-def beside_a_slow_host(url: str, slow: str) -> None:
-    """The block and a copy appear on the open page."""
-    with browser.browser_page(url) as (page, said, _):
+def test_a_browser_looked_at_the_page() -> None:
+    if why := browser.why_none():
+        pytest.skip(f"what only a browser shows is left out: {why}")
+
+
+class OpenPage:
+    """One page that stays open; without a browser nobody looks."""
+
+    def __init__(self, page: Page | None, said: list[str]) -> None:
+        self._page = page
+        self._said = said
+
+    def beside_a_slow_host(self, slow: str) -> None:
+        """The block and a copy appear."""
+        page = self._page
+        if page is None:
+            return
         page.screenshot(path=shot("live-1-begin"), full_page=True)
         page.locator(f".band:has(b:text-is('{slow}')) .badge:has-text('blocked')").first.wait_for(timeout=120_000)
         page.locator("#copies tbody tr").first.wait_for(timeout=60_000)
         page.screenshot(path=shot("live-2-blocked"), full_page=True)
-        assert not said
+        assert not self._said
         assert not browser.faults(page)
+
+    def comes_to(self, moment: str) -> None:
+        """It tells of a moment, and does not say that nobody answers."""
+        page = self._page
+        if page is None:
+            return
+        # An answer that hangs is given up after 30 s.
+        page.locator(f"#timeline .moments li:has-text('{moment}')").first.wait_for(timeout=120_000)
+        page.locator("#connection").wait_for(state="hidden", timeout=60_000)
+
+    def check_that_nobody_loaded_it_again(self) -> None:
+        """It is the page that was opened first, and its script said nothing but that requests failed."""
+        page = self._page
+        if page is None:
+            return
+        page.screenshot(path=shot("live-3-next-attempt"), full_page=True)
+        assert page.evaluate("window.openedOnce") is True
+        assert [one for one in self._said if not one.startswith("Failed to load resource")] == []
+
+
+@contextlib.contextmanager
+def open_page(url: str) -> Iterator[OpenPage]:
+    """The page in a browser, if there is one."""
+    if browser.why_none():
+        yield OpenPage(None, [])
+        return
+    with browser.browser_page(url) as (page, said, _):
+        page.evaluate("window.openedOnce = true")
+        yield OpenPage(page, said)
+
+
+def over_two_deaths(cluster: Cluster, application: str, url: str, seen: OpenPage) -> None:
+    """The driver dies, then the application master: the page tells both, with the attempts that were lost."""
+    next(one for one in cluster.processes(application) if one.what == "driver-jvm").kill()
+    wait_for("the death on the page", lambda: "the driver died" in fetched(url), 60)
+    wait_for("the lost attempts on the page", lambda: lost_attempts(fetched(url)), 60)
+    wait_for("the next driver on the page", lambda: "driver epoch" in fetched(url), 60)
+    seen.comes_to("the driver died")
+    seen.comes_to("driver epoch ")
+    spark = wait_for("the next driver's pages", lambda: fetched(f"{url}spark/jobs/"), 60)
+    assert f"/proxy/{application}/spark/stages/" in spark
+    lost = lost_attempts(fetched(url))
+    wait_for("attempts of the next driver", lambda: running_for_long(fetched(url)), 90)
+    next(one for one in cluster.processes(application) if one.what == "skein-am").kill()
+    wait_for("the next attempt's page", lambda: "application attempt 2 begins" in fetched(url), 90)
+    wait_for("its lost attempts on the page", lambda: len(lost_attempts(fetched(url))) > len(lost), 60)
+    seen.comes_to("application attempt 2 begins")
+    seen.check_that_nobody_loaded_it_again()
+
+
+def running_for_long(page: str) -> bool:
+    """Whether attempts run that are no short ones: they have run for a second."""
+    return bool(re.search(r": runs, [1-9][\d.]* s</title>", page))
+
+
+def lost_attempts(page: str) -> set[str]:
+    """The attempts that ran when their driver died, as the timeline tells of them."""
+    return set(re.findall(r"<title>(task [^<]*: lost with the driver, [^<]*)</title>", page))
+
+
+def standing_still(page: str) -> str:
+    """The page if nothing runs on it."""
+    return page if "Timeline by host" in page and '<g class="running">' not in page else ""
 
 
 def the_report(yarnspec: Yarnspec, application: str, directory: Path) -> None:

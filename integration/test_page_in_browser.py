@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from integration import browser
-from tests.observe.page.histories import drawn, recorded
+from tests.observe.page.histories import START_MS, attempt, drawn, folded, recorded, told
+from yarnspec.observe.page.page import Live, body, page
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Route
+
+PROXIED = "http://rm.example/proxy/application_1/"
 
 pytestmark = pytest.mark.skipif(bool(browser.why_none()), reason=f"left out: {browser.why_none()}")
 
@@ -52,3 +59,41 @@ def test_the_keyboard_is_enough(report: Path) -> None:
         assert 0 < len(shown) < page.locator("table.events tbody tr").count()
         assert all("blockhost" in one.lower() for one in shown)
         assert not said
+
+
+def test_an_open_page_outlasts_what_the_proxy_answers_between_attempts() -> None:
+    """Errors, pages of others, ways to elsewhere; then the next attempt answers. Nobody had to load the page again."""
+    fold, document = folded(told(attempt()))
+    live = Live(body_path="yarnspec/body", tag="1.1-1", every_s=0.05)
+    first = page(fold, document, START_MS, live=live)
+    fold, document = folded([*told(attempt()), *told(attempt(2, "it was killed"), epoch=2, step_ms=9_000)])
+    following = f"<!--page-->{body(fold, document, START_MS, live=live)}"
+    between: list[dict[str, Any]] = [
+        {"body": "<!--same-->"},
+        {"status": 500, "body": "<html>no application master</html>"},
+        {"status": 302, "headers": {"location": "http://rm.example/cluster/app/application_1"}},
+        {"body": "<html>the ResourceManager's page of the application</html>"},
+        *[{"status": 404, "body": ""}] * 20,
+    ]
+    with browser.empty_page() as opened:
+        answers = iter(between)
+        elsewhere: list[str] = []
+
+        def answer(route: Route) -> None:
+            url = route.request.url
+            if url == PROXIED:
+                route.fulfill(body=first, content_type="text/html")
+            elif url.startswith(f"{PROXIED}yarnspec/body?after="):
+                route.fulfill(content_type="text/html", **next(answers, {"body": following}))
+            else:
+                elsewhere.append(url)
+                route.abort()
+
+        opened.route("**/*", answer)
+        opened.goto(PROXIED)
+        opened.evaluate("window.openedOnce = true")
+        opened.locator("#connection:has-text('does not answer')").wait_for()
+        opened.locator("#recovery .moments li:has-text('application attempt 2 begins')").wait_for()
+        opened.locator("#connection").wait_for(state="hidden")
+        assert opened.evaluate("window.openedOnce") is True
+        assert elsewhere == []

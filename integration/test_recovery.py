@@ -27,7 +27,8 @@ ON = ["--set", "recovery.enabled=true"]
 MANY_FILES = ["--set", "recovery.journal_appends=false"]
 TOLD = {
     "JournalReplayed", "ShuffleDeclared", "AnswerShuffle", "ShuffleRestored", "OutputsReported", "RecordingStopped",
-    "RecordingEnded", "SavedUnreadable", "AdoptionOff", "AdmitLimit", "GiveUpHost", "OfferSaved",
+    "RecordingEnded", "SavedUnreadable", "AdoptionOff", "ReportRecoveryLimit", "GiveUpHost",
+    "OfferSaved",
 }  # fmt: skip
 STARTED_AGAIN = "it is started again in the same application master"
 LIVES = default_options().recovery.driver_restarts + 1

@@ -112,11 +112,12 @@ def test_cluster_mode_prints_the_id_and_json_one_object(submit: Submit, yarnspec
     assert document["application_id"] == as_json.application_id()
     assert document["application_id"] != plain.application_id()
     assert (document["state"], document["exit_code"]) == ("SUCCEEDED", 0)
-    for submission in (plain, as_json):
+    for submission, mode in ((plain, "cluster"), (as_json, "client")):
         application = submission.application_id()
         output = wait_for("logs", lambda: yarnspec("logs", application, "--file", "driver.stdout").stdout, 30)  # noqa: B023 - used at once
         assert json.loads(output)["sum"] == 6
         assert json.loads(output)["application_id"] == application
+        assert json.loads(output)["deploy_mode"] == mode
         wait_for("nothing left", lambda: not leftovers(cluster, application), 20)  # noqa: B023
 
 

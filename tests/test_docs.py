@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 from importlib.util import find_spec
@@ -10,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
+from integration import picture
 from integration.pages import GUIDES, ROOT, blocks, words
 from yarnspec.cli.main import cli
 from yarnspec.gateway.flags.request import FLAGS
@@ -76,6 +78,35 @@ def test_documents_that_code_names_are_there() -> None:
     assert not {name: where for name, where in named_in_code().items() if not (ROOT / name).exists()}
 
 
+def known_tests(path: Path) -> set[str]:
+    """The tests in a file, as pytest or JUnit names them."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".java":
+        return set(re.findall(r"@Test\s+(?:public )?void (\w+)\(", text))
+    found = set()
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}::{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef)}
+    return {name for name in found if name.rpartition("::")[2].startswith("test_")}
+
+
+def test_the_tests_on_the_page_of_sparks_suites_exist_and_each_yes_names_one() -> None:
+    page = (ROOT / "docs/spark-suites.md").read_text(encoding="utf-8")
+    rows = [line.strip("|").split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    answers = [row[-1].strip() for row in rows if row[-1].strip() not in ("holds here", "what to use")]
+    forms = [text for text in answers if not text.startswith(("yes", "no", "does not apply"))]
+    assert all(text.startswith("`yarnspec ") for text in forms)
+    assert len(answers) > 150
+    for text in answers:
+        named = re.findall(r"`([\w/.-]+\.(?:py|java))::([\w:]+)`", text)
+        assert named or not text.startswith("yes"), text
+        assert re.match(r"(yes|no|does not apply)[:, ]|`yarnspec ", text), text
+        for path, test in named:
+            assert test in known_tests(ROOT / path), f"{path}::{test}"
+
+
 def parsed(command: str) -> str:
     """What is wrong with a command of yarnspec's; empty when it exists with all its flags."""
     here: click.Command = cli
@@ -121,3 +152,14 @@ def test_modules_and_options_on_the_pages_exist(page: Path) -> None:
         assert find_spec(module.rstrip(".")), module
     options = re.findall(r"--set ([\w.-]+)=", text)
     assert not set(options) - set(fields())
+
+
+def test_the_picture_of_the_page_shows_its_templates() -> None:
+    stamp = picture.stamp_of(picture.PICTURE.read_bytes())
+    assert stamp == picture.templates_digest(), "the page looks otherwise now: run `make picture`"
+
+
+def test_a_picture_keeps_its_stamp() -> None:
+    plain = picture.PICTURE.read_bytes()
+    assert picture.stamp_of(picture.stamped(plain, "0" * 64)) == "0" * 64
+    assert picture.stamp_of(b"") == ""

@@ -13,6 +13,7 @@ from typing import Literal
 
 import msgspec
 
+from yarnspec.core.messages.settings import slots_of
 from yarnspec.options import Options
 
 OWN_NAMES = "yarnspec-"
@@ -40,7 +41,7 @@ class ExecutorSize(msgspec.Struct, frozen=True, kw_only=True):
     heap_mb: int
     container_memory_mb: int
     cores: int
-    task_cpus: int = 1
+    task_cpus: float = 1
     label: str = ""
     resources: dict[str, int] = {}
     tasks_max: int | None = None
@@ -48,8 +49,7 @@ class ExecutorSize(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def slots(self) -> int:
         """How many tasks it runs at once."""
-        by_cores = max(1, self.cores // self.task_cpus)
-        return by_cores if self.tasks_max is None else max(1, min(by_cores, self.tasks_max))
+        return slots_of(self.cores, self.task_cpus, self.tasks_max)
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,7 +71,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ``python`` has yarnspec and pyspark and runs the negotiator, ``driver_python`` the user's program,
     ``worker_python`` Spark's Python workers; ``activate`` is a shell line that makes them findable. ``streams``: the
     submit waits and wants the driver's output. ``max_attempts``: as many as the ResourceManager grants.
-    ``recovery_off``: why finished work is not kept although that was wanted.
+    ``recovery_off``: why finished work is not kept although that was wanted. ``http_scheme``: of the NodeManagers'
+    pages; ``cluster_id``: YARN's name of the cluster, if it has one. ``context_wait_ms``: a program
+    that has made no SparkContext by then is ended; 0: never.
     """
 
     schema: int = 1
@@ -108,6 +110,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     max_attempts: int = 2
     attempts_are_forgotten: bool = False
     streams: bool = False
+    http_scheme: str = "http"
+    cluster_id: str = ""
+    context_wait_ms: int = 0
 
     @property
     def sizes_differ(self) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from integration.smalldisk import small_disk
 from tests.journal.world import PATIENCE_S, Told, began, directory_in, finished, registered
-from yarnspec.core.recovery.savedwork import lost_of
+from yarnspec.core.journal.carriedtexts import lost_of
 from yarnspec.journal.errors import JournalStopped
 from yarnspec.journal.writer import JournalOptions
 

@@ -29,6 +29,7 @@ def main(tasks: int, seconds: float) -> None:
         "driver_container": os.environ["CONTAINER_ID"],
         "application_id": context.applicationId,
         "master": context.master,
+        "deploy_mode": context.getConf().get("spark.submit.deployMode"),
         "python": sys.executable,
     }
     print(json.dumps(line), flush=True)

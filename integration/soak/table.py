@@ -23,22 +23,24 @@ checked:
 
 Times are seconds from the submission. A fault in brackets did nothing: no victim was left, or it was denied.
 
-The parts before it: a journal cut at every byte and with its bits flipped (`integration.soak.journal`), a thousand
-simulated programs of shuffles (`integration.soak.everystep`), and the long tests on clusters. The part after it is
-chaos (`integration.soak chaos`): for a quarter of an hour something is killed every half minute beside the jobs.
+Three parts run before it. The first cuts a journal at every byte and flips its bits (`integration.soak.journal`). The
+second simulates a thousand programs of shuffles (`integration.soak.everystep`). The third has the long tests on
+clusters. The part after it is chaos (`integration.soak chaos`): for a quarter of an hour something is killed every half
+minute beside the jobs.
 
 In a simulated program the real core meets a driver, hosts and a journal that are played. The program's first epoch dies
-at each of its steps: the driver alone, with its application master, or only taken for dead. Then its journal is sealed,
-and it goes on step by step between those of the next epoch, until it is refused something or has ended. Nothing that
-it records since may come into the journal. No answer that rests on such a record may reach it. The next epoch must
+at each of its steps: the driver alone, with its application master, or only taken for dead. Then its journal is sealed.
+The old epoch goes on, step by step between those of the next epoch, until it is refused something or has ended. Nothing
+that it records since may come into the journal. No answer that rests on such a record may reach it. The next epoch must
 end right.
 
-Only the first epoch dies at *every* step. Later ones die at drawn steps, in another run of each program, and an epoch
-begins with every prefix of the journal that this run leaves. A simulated journal holds epochs, shuffles, their map
-outputs and how far the program has got, but no records of writes, blocks, hosts or copies.
+Only the first epoch dies at *every* step. In another run of each program the later ones die at drawn steps. After that
+run, an epoch begins with every prefix of the journal that the run leaves. A simulated journal holds epochs, shuffles,
+their map outputs and how far the program has got, but no records of writes, blocks, hosts or copies.
 
 Writes have a thousand programs of their own (`tests/core`). They die at each step, once more at a drawn one, or live on
-beside the next epoch. What a step of a write rests on is on disk before it: such a journal is cut behind that.
+beside the next epoch. The records that a step of a write rests on are on disk before it: such a journal is cut behind
+them.
 """
 
 

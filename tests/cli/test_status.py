@@ -12,6 +12,7 @@ from rich.console import Console
 from tests.cli.conftest import Run
 from tests.gateway.cluster import AM, APP, EXECUTOR, HOSTS, HandMadeCluster, HandMadeNegotiator, report
 from yarnspec.cli.status import print_status
+from yarnspec.core.messages.figures import StageMetrics
 from yarnspec.observe.forms.document import (
     BlockedHost,
     BlockStatus,
@@ -23,7 +24,6 @@ from yarnspec.observe.forms.document import (
     LiveAdoption,
     RecoveryStatus,
     SpeculationStatus,
-    StageMetrics,
     StageStatus,
     StatusDocument,
     TaskCounts,
@@ -158,7 +158,7 @@ class TestStatus:
 
     @pytest.mark.parametrize("width", [80, 120])
     def test_slow_tasks_copies_and_blocks(self, width: int) -> None:
-        metrics = StageMetrics(num_slow_tasks=1, num_effective_copies=2, speculative_execution_count_metrics=3)
+        metrics = StageMetrics(slow_tasks=1, effective_copies=2, speculative_executions=3)
         block = {"reason": "3.0x slower", "by": "yarnspec", "since_ms": 0, "until_ms": 1_700_000_090_000}
         document = msgspec.structs.replace(
             DOCUMENT,

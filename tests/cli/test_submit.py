@@ -144,8 +144,12 @@ def test_a_failure_shows_the_end_of_the_traceback_and_where_the_log_is(yarn: Yar
 
 
 def test_a_negotiator_that_never_began_points_to_the_doctor(yarn: Yarn, yarnspec: Run) -> None:
-    yarn.ends("FAILED", 1, "Application driver failed with exit code 127, see logs for more information.")
-    assert "yarnspec doctor" in yarnspec("submit", "--deploy-mode", "cluster", "app.py").err
+    said = "failed 2 times due to AM Container for appattempt_1 exited with  exitCode: 1"
+    yarn.rm.reports[APP] = report("FAILED", "FAILED", diagnostics=said, finished_ms=1_700_000_009_000)
+    ran = yarnspec("submit", "--deploy-mode", "cluster", "app.py")
+    assert (ran.code, said in ran.err, "yarnspec doctor" in ran.err) == (1, True, True)
+    yarn.ends("FAILED", 1, "ValueError: no")
+    assert "yarnspec doctor" not in yarnspec("submit", "--deploy-mode", "cluster", "app.py").err
 
 
 @pytest.mark.parametrize(("status", "exit_code", "code"), [("KILLED", 7, 7), ("FAILED", 6, 6), ("FAILED", 42, 1)])

@@ -13,7 +13,6 @@ import random
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
-from yarnspec.am.journal.journal_recorder import records_of_write
 from yarnspec.core.journal.journalrecords import JournalRecord
 from yarnspec.core.journal.journalstate import Recorded
 from yarnspec.core.lifecycle.phases import Lifecycle
@@ -388,7 +387,7 @@ class Life:
         answered = self._core.routes[type(event)](event, 0)
         for command in answered:
             if not self._sealed:
-                self._written += records_of_write(command)
+                self._written += command.records()
         return answered
 
     def _step(self) -> None:

@@ -11,8 +11,8 @@ import pytest
 from tests.journal import damage
 from tests.journal.memory import MemoryFiles
 from tests.journal.world import began, directory_in, finished, fold, registered, story, write
+from yarnspec.core.journal.carriedtexts import lost_of
 from yarnspec.core.journal.journalrecords import UnknownRecord
-from yarnspec.core.recovery.savedwork import lost_of
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.errors import JournalDamaged
 from yarnspec.journal.records import HEAD, MAGIC, MAX_PAYLOAD_BYTES, encode, type_name

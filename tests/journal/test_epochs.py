@@ -25,6 +25,7 @@ from tests.journal.world import (
     story,
     write,
 )
+from yarnspec.core.journal.carriedtexts import lost_of
 from yarnspec.core.journal.journalrecords import (
     EpochSealed,
     JournalRecord,
@@ -32,7 +33,6 @@ from yarnspec.core.journal.journalrecords import (
     SnapshotBegan,
     SnapshotEnded,
 )
-from yarnspec.core.recovery.savedwork import lost_of
 from yarnspec.errors import ClusterUnreachable
 from yarnspec.journal import directory as journal_directory
 from yarnspec.journal.directory import JournalDirectory

@@ -25,8 +25,8 @@ from tests.journal.world import (
     story,
     write,
 )
+from yarnspec.core.journal.carriedtexts import lost_of, progress_of
 from yarnspec.core.journal.journalrecords import Carried, UnknownRecord
-from yarnspec.core.recovery.savedwork import lost_of, progress_of
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.errors import JournalStopped
 from yarnspec.journal.records import MAX_PAYLOAD_BYTES, decode

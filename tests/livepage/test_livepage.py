@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
 import html5lib
 import pytest
 from starlette.testclient import TestClient
 
-from tests.observe.page.histories import APP, attempt, task, told
+from tests.gateway.cluster import HandMadeCluster, report
+from tests.observe.page.histories import APP, attempt, begun, recorded, task, told
 from yarnspec.core.messages import commands, events
-from yarnspec.core.tasks.running_attempts import RunningAttempt
 from yarnspec.errors import ClusterUnreachable
+from yarnspec.gateway.application.handle import Application
+from yarnspec.gateway.report.application_report import application_report
 from yarnspec.livepage.follower import Drawn, Follower
 from yarnspec.livepage.report import write_report
 from yarnspec.livepage.server import NEWS, SAME, make_app
 from yarnspec.observe.forms.document import Final, StatusDocument
 from yarnspec.observe.forms.records import Record, encode
 from yarnspec.observe.http.page_order import PageOrder, copied_events
-from yarnspec.observe.log.history import ApplicationRecord, History
+from yarnspec.observe.log.history import ApplicationRecord, History, Result
+from yarnspec.observe.status.status_fold import StatusFold
 from yarnspec.yarn.files.local_files import LocalFiles
 
 STAGE = events.StageStarted(stage=0, stage_attempt=0, name="count", tasks=2)
-RUNNING = RunningAttempt(
-    stage=0, stage_attempt=0, index=1, attempt=0, task_id=7, executor_id="1", host="w7", launch_ms=1_750_000_003_000
-)
+BEGUN = begun(7, host="w7", index=1)
 
 
 class Negotiator:
@@ -33,16 +36,12 @@ class Negotiator:
 
     def __init__(self) -> None:
         self.document = StatusDocument(application_id=APP, name="job", state="RUNNING", phase="executing", attempt=1)
-        self.attempts: tuple[RunningAttempt, ...] = ()
         self.silent = False
 
     def status(self) -> StatusDocument:
         if self.silent:
             raise ClusterUnreachable("no answer")
         return self.document
-
-    def running(self) -> tuple[RunningAttempt, ...]:
-        return self.attempts
 
 
 @pytest.fixture
@@ -80,8 +79,9 @@ def test_what_is_written_appears_and_what_has_not_changed_is_not_drawn_again(
     assert "<b>w1</b>" in drawn.body
     assert page.now() is drawn
     html5lib.HTMLParser(strict=True).parse(drawn.whole)
-    negotiator.attempts = (RUNNING,)
+    write(tmp_path, told(attempt(), STAGE, task(0), BEGUN)[3:])
     assert "<b>w7</b>" in page.now().body
+    assert page.now() is not page.now()  # what runs grows
 
 
 def test_a_line_that_is_half_written_is_read_when_it_is_whole(tmp_path: Path, negotiator: Negotiator) -> None:
@@ -104,6 +104,18 @@ def test_the_driver_dies_and_the_next_epoch_follows(tmp_path: Path, negotiator: 
     body = page.now().body
     assert "the driver died (exit code 137): killed" in body
     assert "driver epoch 2 begins: it died" in body
+
+
+def test_attempts_that_ran_when_the_driver_or_the_master_died_stay_on_the_page(
+    tmp_path: Path, negotiator: Negotiator
+) -> None:
+    lost = events.DriverLost(exit_code=137, reason="killed")
+    earlier = told(attempt(), STAGE, BEGUN, begun(8, host="w8"))
+    write(tmp_path, told(attempt(2, "it was killed"), STAGE, begun(9, host="w9"), lost, epoch=2), epoch=2)
+    body = follower(tmp_path, negotiator, [*earlier], first=2).now().body
+    told_of = r"<title>task 0.\d+, attempt 0, executor 1: lost with the driver, [^:<]*: ([^<]*)</title>"
+    over, died = "driver epoch 1 was over", "the driver died (exit code 137)"
+    assert sorted(re.findall(told_of, body)) == [over, over, died]
 
 
 def test_earlier_attempts_come_out_of_the_history(tmp_path: Path, negotiator: Negotiator) -> None:
@@ -159,3 +171,53 @@ def test_every_answer_has_a_body_and_says_whether_there_is_news() -> None:
     assert client.get("/p/body").text == f"{NEWS}part"
     assert client.get("/other/").status_code == 404
     assert client.get("/other/").text
+
+
+def sections(page: str) -> dict[str, str]:
+    """The sections of a page by their names."""
+    return dict(re.findall(r'<section id="(\w+)"(.*?)</section>', page, re.DOTALL))
+
+
+@pytest.mark.parametrize("history", ["simulated", "three epochs, two attempts"])
+def test_the_last_live_page_and_the_report_have_the_same_sections(
+    tmp_path: Path, negotiator: Negotiator, history: str
+) -> None:
+    """Both draw the whole history: the one as it comes, with drawings in between, the other out of the files."""
+    end = commands.FinishApplication(reason="the program ended", status="SUCCEEDED", exit_code=0)
+    records = recorded(18) if history == "simulated" else [
+        *told(attempt(), STAGE, task(0), BEGUN, commands.Warn(reason="first")),
+        *told(attempt(2, "it was lost"), STAGE, begun(9, index=1), events.DriverLost(exit_code=137, reason="killed"),
+              epoch=2, step_ms=9_000),
+        *told(commands.BeginEpoch(reason="it died", epoch=3, restart=1), STAGE, task(0), task(1), end,
+              epoch=3, step_ms=30_000),
+    ]  # fmt: skip
+    cluster = HandMadeCluster(tmp_path)
+    cluster.history.begin(ApplicationRecord(application_id=APP, name="job", user="me", queue="default", started_ms=5))
+    status = StatusFold(APP)
+    by_epoch = {epoch: list(one) for epoch, one in groupby(records, lambda one: one.epoch)}
+    for epoch, those in by_epoch.items():
+        writer = cluster.history.open_events(APP, epoch)
+        writer.append(b"".join(encode(one) for one in those))
+        writer.close()
+        for one in those:
+            status.apply(one)
+    last = records[-1].time_ms
+    ended = Result(status="SUCCEEDED", exit_code=0, reason="the program ended", finished_ms=last)
+    cluster.history.finish(APP, ended, status.document())
+    cluster.made_rm.reports[APP] = report(
+        "FINISHED", "SUCCEEDED", id=APP, started_ms=records[0].time_ms, finished_ms=last
+    )
+    application = Application(APP, cluster, pause=lambda _: None)
+    told_at_the_end = sections(application_report(application))
+
+    live = follower(tmp_path, negotiator)
+    for epoch, those in by_epoch.items():
+        for at in range(0, len(those), 50):
+            write(tmp_path, those[at : at + 50], epoch)
+            live.now()
+    negotiator.document = application.status()
+    seen_last = sections(live.now().whole)
+    assert list(seen_last) == list(told_at_the_end)
+    assert len(seen_last) == 10
+    for name, seen in seen_last.items():
+        assert seen == told_at_the_end[name], name

@@ -78,7 +78,8 @@ def test_the_command_is_spark_submits(container: Container) -> None:
     assert any("spark-core" in entry for entry in class_path)
     assert not any("spark-yarn" in entry for entry in class_path)
     assert command[command.index("org.yarnspec.driver.ProgramSubmit") + 1 :] == [
-        *["--master", "local-yarnspec", "--properties-file", str(container.directory / "spark.properties")],
+        *["--master", "local-yarnspec", "--deploy-mode", "client"],
+        *["--properties-file", str(container.directory / "spark.properties")],
         *["app.py", "2026-11-20"],
     ]
 
@@ -104,12 +105,16 @@ def test_sparks_jars_from_an_archive_or_a_directory_of_the_hosts(container: Cont
 
 def test_the_environment_of_the_program(container: Container, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", "/mine")
-    found = container.driver(driver_environment={"STAGE": "test"}, driver_python="/d", worker_python="/w").environment()
+    found = container.driver(
+        driver_environment={"STAGE": "test", "SPARK_USER": "other"}, driver_python="/d", worker_python="/w"
+    ).environment()
+    assert found["SPARK_USER"] == "other"
     assert (found["STAGE"], found["PYSPARK_DRIVER_PYTHON"], found["PYSPARK_PYTHON"]) == ("test", "/d", "/w")
     assert (Path(found["YARNSPEC_PROGRAM_HOOK"]) / "sitecustomize.py").is_file()
     assert found["PYTHONPATH"] == "/mine"  # The JVM puts the hook before it (ProgramSubmit.java).
     assert found["SPARK_LOCAL_IP"] == "127.0.0.1"  # Spark's pages are behind YARN's proxy.
     assert found["PYTHONHASHSEED"] == "0"
+    assert "/me/driver.stderr" in found["SPARK_DRIVER_LOG_URL_STDERR"]
     assert "JDK_JAVA_OPTIONS" not in found
     other = container.driver(driver_environment={"PYTHONHASHSEED": "7"}).environment()
     assert other["PYTHONHASHSEED"] == "7"

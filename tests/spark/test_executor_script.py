@@ -41,6 +41,8 @@ class Container:
             "PATH": os.environ["PATH"],
             "JAVA_HOME": str(jdk.parent),
             "NM_HOST": "127.0.0.3",
+            "NM_HTTP_PORT": "8042",
+            "CONTAINER_ID": "container_7",
             "LOG_DIRS": "/logs/a,/logs/b",
             "SKEIN_APPLICATION_ID": "application_1_0001",
             "SPARK_HOME": "/spark",
@@ -118,6 +120,10 @@ def test_a_stock_executor_of_this_driver(container: Container) -> None:
     assert (container.work / "tmp").is_dir()
     assert arguments[arguments.index("-cp") + 1].endswith(":/spark/jars/*")
     assert container.seen["SPARK_LOCAL_IP"] == "127.0.0.3"
+    assert container.seen["SPARK_LOG_URL_STDERR"] == (
+        "http://127.0.0.3:8042/node/containerlogs/container_7/me/executor.log?start=-4096"
+    )
+    assert container.seen["SPARK_EXECUTOR_ATTRIBUTE_CONTAINER_ID"] == "container_7"
     assert container.seen["PYSPARK_PYTHON"] == "/venv/bin/python"
 
 

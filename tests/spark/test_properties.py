@@ -91,7 +91,9 @@ def test_what_only_the_am_knows() -> None:
     assert found["spark.sql.shuffle.partitions"] == "7"
     assert found["spark.driver.host"] == found["spark.driver.bindAddress"] == "127.0.0.3"
     assert found["spark.driver.port"] == "4711"
-    assert found["spark.master"] == "yarn"
+    assert (found["spark.master"], found["spark.submit.deployMode"]) == ("yarn", "client")
+    wanted = complete({"spark.yarnspec.deployMode": "cluster"})
+    assert wanted["spark.submit.deployMode"] == "cluster", "programs see the mode of their command line"
     assert found["spark.yarnspec.start.awaitsNegotiator"] == "true"
     # Until the hook in the program's Python takes it back.
     assert found["spark.yarnspec.sharedThreads"] == "true"
@@ -146,6 +148,13 @@ def test_what_a_driver_is_told_of_earlier_ones(tmp_path: Path) -> None:
     assert second["spark.yarnspec.saved"] == str(tmp_path / "saved")
     assert second["spark.yarnspec.recovery.verify_checksums"] == "false"
     assert second["spark.yarnspec.recovery.keep_bytes"] == "7"
+
+
+def test_a_local_jar_may_be_named_by_the_containers_variables() -> None:
+    given = "a.jar,local:${PARENT}/{{FILENAME}},local:/opt/$NONE.jar,hdfs://nn/$PARENT.jar"
+    assert properties.local_jars(given, {"PARENT": "/lib", "FILENAME": "x.jar"}) == (
+        "a.jar,local:/lib/x.jar,local:/opt/.jar,hdfs://nn/$PARENT.jar"
+    )
 
 
 def test_where_the_history_server_shows_it() -> None:

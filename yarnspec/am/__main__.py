@@ -166,7 +166,7 @@ def _run(  # noqa: PLR0915 - one thing after the other
     rm = ResourceManager.from_conf(conf)
     before = earlier_attempts(place.attempt, lambda: rm.attempts(place.application_id), rm.diagnostics)
     earlier = history.earlier(epoch)
-    log = EventLogs(epoch, history.open_events)
+    log = EventLogs(epoch, history.open_events, history.copied_events)
     master = SkeinContainers.from_current()
     containers = ExecutorContainers(master)
     # Connected: from here on nothing in this container needs the key pair, and the program must not find it.
@@ -308,7 +308,7 @@ def _begin(
         shell.post(told)
     if earlier.problem:
         said = f"not all that users blocked or unblocked in earlier attempts is known: {earlier.problem}"
-        shell.post(events.PlacementProblem(message=said))
+        shell.post(events.ProblemNoticed(message=said))
     shell.post(
         events.AttemptStarted(
             application_id=place.application_id,

@@ -40,12 +40,13 @@ from yarnspec.core.messages.commands import (
     RequestContainers,
     Warn,
 )
+from yarnspec.core.messages.events import RunningAttempt
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
 from yarnspec.core.recovery.epoch_recovery import EpochRecovery
 from yarnspec.core.recovery.master_handover import CARRY_TIMER, MasterHandover
 from yarnspec.core.recovery.saved_output_hosts import LIVE_TIMER_FAMILY, SavedOutputHosts
-from yarnspec.core.tasks.running_attempts import RunningAttempt, running_attempts
+from yarnspec.core.tasks.running_attempts import running_attempts
 
 HOSTS_TIMER = "hosts-wait"
 SPREAD_HOSTS_TIMER = "hosts-wait-to-spread"
@@ -148,7 +149,7 @@ class Negotiator:
             ev.FeedLagged: self._feed_lagged,
             ev.PlacementAcknowledged: self._placement_acknowledged,
             ev.PendingExplained: self._pending_explained,
-            ev.PlacementProblem: self._placement_problem,
+            ev.ProblemNoticed: self._problem_noticed,
             ev.ProgramWarned: self._program_warned,
             ev.TimerFired: self._timer_fired,
             ev.ScaleRequested: self._phase.scale,
@@ -345,8 +346,8 @@ class Negotiator:
         self._lifecycle.pending_reason = event.reason
         return []
 
-    def _placement_problem(self, event: ev.PlacementProblem, _now_ms: int) -> list[Command]:
-        return [Warn(reason=f"placement: {event.message}")]
+    def _problem_noticed(self, event: ev.ProblemNoticed, _now_ms: int) -> list[Command]:
+        return [Warn(reason=event.message.strip() or "a part of the application master had a problem")]
 
     def _program_warned(self, event: ev.ProgramWarned, _now_ms: int) -> list[Command]:
         return [Warn(reason=event.message or f"the program sets {event.key}, which yarnspec owns")]

@@ -10,8 +10,8 @@ from typing import TypeVar
 
 import tenacity
 
+from yarnspec.core.journal.carriedtexts import lost_record
 from yarnspec.core.journal.journalrecords import EpochBegan, EpochSealed, JournalRecord, SnapshotBegan, SnapshotEnded
-from yarnspec.core.recovery.savedwork import lost_record
 from yarnspec.errors import ClusterUnreachable
 from yarnspec.journal.errors import EpochTaken, Fenced, JournalDamaged
 from yarnspec.journal.layout import Layout

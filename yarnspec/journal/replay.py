@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from yarnspec.core.journal.carriedtexts import lost_record, progress_of, progress_record
 from yarnspec.core.journal.journalrecords import EpochBegan, EpochSealed, SnapshotBegan, SnapshotEnded
 from yarnspec.core.journal.journalstate import Recorded
-from yarnspec.core.recovery.savedwork import lost_record, progress_of, progress_record
 from yarnspec.journal.errors import JournalDamaged
 from yarnspec.journal.layout import Layout
 from yarnspec.journal.records import JournalEntry

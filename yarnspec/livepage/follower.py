@@ -9,7 +9,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from yarnspec.core.tasks.running_attempts import RunningAttempt
 from yarnspec.errors import ClusterUnreachable, YarnspecError
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.records import Record, UnreadableRecordError, decode
@@ -25,13 +24,10 @@ _MISSING_FILES = 16
 
 
 class NegotiatorRest(Protocol):
-    """The negotiator's answers over REST; both calls raise YarnspecError when it does not answer."""
+    """The negotiator's answers over REST."""
 
     def status(self) -> StatusDocument:
-        """The status now."""
-
-    def running(self) -> tuple[RunningAttempt, ...]:
-        """The task attempts that run now."""
+        """The status now. Raises YarnspecError if the negotiator does not answer."""
 
 
 class Drawn(NamedTuple):
@@ -88,8 +84,8 @@ class Follower:
         """The whole page as a file, of what has happened so far."""
         with self._lock:
             self._read()
-            document, running, problem = self._ask()
-            return page(self._fold, document, self._clock_ms(), running=running, source=self._source(problem))
+            document, problem = self._ask()
+            return page(self._fold, document, self._clock_ms(), source=self._source(problem))
 
     def _source(self, problem: str) -> Source:
         notes = (*self._notes, *filter(None, (problem,)))
@@ -97,26 +93,27 @@ class Follower:
 
     def _draw(self) -> None:
         self._read()
-        document, running, problem = self._ask()
-        said = (self._fold.position, document, tuple(one.task_id for one in running), problem)
-        if self._drawn is not None and said == self._said and not running:
+        document, problem = self._ask()
+        said = (self._fold.position, document, problem)
+        # The rectangles of what runs grow.
+        if self._drawn is not None and said == self._said and not self._fold.running:
             return
         self._said = said
         self._drawings += 1
         tag = f"{self._fold.position}-{self._drawings}"
         live = Live(body_path="yarnspec/body", spark_path="spark/jobs/" if document.links.spark_ui else "", tag=tag)
         source = self._source(problem)
-        part = body(self._fold, document, self._clock_ms(), running=running, source=source, live=live)
+        part = body(self._fold, document, self._clock_ms(), source=source, live=live)
         self._drawn = Drawn(tag, part, page_around(part, document, live))
 
-    def _ask(self) -> tuple[StatusDocument, tuple[RunningAttempt, ...], str]:
+    def _ask(self) -> tuple[StatusDocument, str]:
         try:
             self._document = self._negotiator.status()
-            return self._document, self._negotiator.running(), ""
         except YarnspecError as error:
             # The records still tell how things stand.
             problem = f"The negotiator does not answer just now; the numbers are from the records: {error.message}"
-            return self._document or self._status.document(), (), problem
+            return self._document or self._status.document(), problem
+        return self._document, ""
 
     def _read(self) -> None:
         """Take in all records that have come."""
@@ -151,7 +148,7 @@ class Follower:
             try:
                 self._take(decode(line))
             except UnreadableRecordError:
-                self._fold.unreadable += 1
+                self._fold.missing.damaged += 1
 
     def _next_epoch(self) -> int | None:
         """The epoch after this one, once its file is there."""

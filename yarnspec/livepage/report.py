@@ -6,7 +6,6 @@ import sys
 
 import msgspec
 
-from yarnspec.core.tasks.running_attempts import RunningAttempt
 from yarnspec.livepage.follower import Follower
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.http.page_order import PageOrder
@@ -16,7 +15,7 @@ from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
 
 
 class Ended:
-    """The last answers of the negotiator."""
+    """The negotiator's last answer."""
 
     def __init__(self, document: StatusDocument) -> None:
         self._document = document
@@ -24,10 +23,6 @@ class Ended:
     def status(self) -> StatusDocument:
         """The last status."""
         return self._document
-
-    def running(self) -> tuple[RunningAttempt, ...]:
-        """Nothing runs any more."""
-        return ()
 
 
 def write_report(order: PageOrder, history: History) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import types
 import typing
 from collections.abc import Iterable, Sequence
@@ -9,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from yarnspec.core.messages.commands import Command
-from yarnspec.core.messages.events import Event, type_name
+from yarnspec.core.messages.events import Event
 from yarnspec.reference.sources import sentence_of
 
 _HEAD = """\
@@ -40,15 +41,17 @@ def _of_the_core(base: type[msgspec.Struct]) -> list[type[msgspec.Struct]]:
 
 def _table(kinds: Iterable[type[msgspec.Struct]]) -> list[str]:
     rows = ["| name | when, and what its fields say | fields |", "|---|---|---|"]
-    for kind in sorted(kinds, key=_name):
-        said = sentence_of(kind).replace("``", "`").replace(" Args: ", " ").replace("|", "\\|")
-        rows.append(f"| {_name(kind)} | {said} | {_fields(kind)} |")
+    for kind in sorted(kinds, key=lambda kind: kind.__name__):
+        rows.append(f"| {kind.__name__} | {_said(kind)} | {_fields(kind)} |")
     return rows
 
 
-def _name(kind: type[msgspec.Struct]) -> str:
-    """The name in records, and of what has no tag there that of its class."""
-    return kind.__name__ if kind.__struct_config__.tag is None else type_name(kind)
+def _said(kind: type[msgspec.Struct]) -> str:
+    """The docstring as one line, with the names of its arguments as code."""
+    text, _, arguments = sentence_of(kind).replace("``", "`").partition(" Args: ")
+    for name in kind.__struct_fields__:
+        arguments = re.sub(rf"(?<!\S){name}: ", f"`{name}`: ", arguments, count=1)
+    return " ".join(filter(None, (text, arguments))).replace("|", "\\|")
 
 
 def _fields(kind: type[msgspec.Struct]) -> str:

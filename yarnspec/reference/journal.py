@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import re
 import typing
-from pathlib import Path
 
 import msgspec
 
 from yarnspec.core.journal.journalrecords import TYPES, JournalRecord
 from yarnspec.reference.sources import sentence_of
-
-_PAGE = Path(__file__).parents[2] / "docs/journal-format.md"
-_TABLE = re.compile(r"(<!-- rendered by [^\n]* -->\n).*?(<!-- end -->)", re.DOTALL)
+from yarnspec.reference.tables import filled, table
 
 
 def page_text() -> str:
     """The page with its table as the code has it; the rest of it is written by hand."""
-    rows = ["| type | name | fields (default) | what it says |", "|---:|---|---|---|"]
-    rows += [_row(number, kind) for number, kind in TYPES.items()]
-    table = "\n".join(rows) + "\n"
-    return _TABLE.sub(lambda found: found[1] + table + found[2], _PAGE.read_text(encoding="utf-8"))
+    head = ("type", "name", "fields (default)", "what it says")
+    rows = table(head, (_row(number, kind) for number, kind in TYPES.items()))
+    return filled("docs/journal-format.md", {"records": rows})
 
 
-def _row(number: int, kind: type[JournalRecord]) -> str:
+def _row(number: int, kind: type[JournalRecord]) -> tuple[str, ...]:
     types = typing.get_type_hints(kind)
     fields = ", ".join(_field(field, types[field.name]) for field in msgspec.structs.fields(kind))
-    return f"| {number} | {kind.__name__} | {fields} | {sentence_of(kind).replace('``', '`')} |"
+    return str(number), kind.__name__, fields, sentence_of(kind).replace("``", "`")
 
 
 def _field(field: msgspec.structs.FieldInfo, kind: object) -> str:

@@ -16,6 +16,7 @@ import msgspec
 
 from yarnspec.plan import HADOOP_CONF_JAR_FILE, JAR_FILE, OWN_NAMES, PROGRAM_REPORT_FILE, SPARK_JARS_LINK, Plan
 from yarnspec.spark.last_words import ProgramError, last_lines, last_traceback, of_error, tail
+from yarnspec.spark.log_links import driver_links
 from yarnspec.spark.runtime import (
     COMMAND_LINE_MASTER,
     DRIVER_MAIN,
@@ -154,6 +155,8 @@ class DriverProcess:
             DRIVER_MAIN,
             "--master",
             COMMAND_LINE_MASTER,
+            "--deploy-mode",
+            "client",
             "--properties-file",
             str(self._properties),
             plan.program.primary,
@@ -166,6 +169,7 @@ class DriverProcess:
         environment = {key: value for key, value in os.environ.items() if not key.startswith("SKEIN_")}
         environment.pop("JDK_JAVA_OPTIONS", None)
         environment = set_variables(plan.driver_environment, environment)
+        environment = set_variables(driver_links(plan, stdout=STDOUT_FILE, stderr=STDERR_FILE), environment)
         environment |= {
             # The JVM puts it first on the program's PYTHONPATH, before Spark's own.
             "YARNSPEC_PROGRAM_HOOK": str(Path(__file__).parent / "program_hook"),

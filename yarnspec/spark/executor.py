@@ -13,8 +13,9 @@ from yarnspec.plan import (
     SPARK_SECRET_FILE,
     Plan,
 )
+from yarnspec.spark.log_links import executor_links
 from yarnspec.spark.runtime import MODULE_OPTIONS, UTF_8_FOR_THE_JVM
-from yarnspec.spark.variables import option_word, shell_word
+from yarnspec.spark.variables import export_script, option_word, shell_word
 
 EXECUTOR_ID = "YARNSPEC_EXECUTOR_ID"
 DRIVER_ADDRESS = "YARNSPEC_DRIVER_ADDRESS"
@@ -66,7 +67,7 @@ if [ -z "${{SPARK_HOME:-}}" ]; then
   # Before the user's variables are set: a PYTHONPATH among them may lead to another pyspark.
   SPARK_HOME=$({shlex.quote(plan.python)} -c 'import importlib.util as u; print(u.find_spec("pyspark").submodule_search_locations[0])')
 fi
-. ./{EXECUTOR_VARIABLES_FILE}
+{export_script(executor_links(plan))}. ./{EXECUTOR_VARIABLES_FILE}
 {secret}
 python={shlex.quote(plan.worker_python)}
 export SPARK_HOME PYSPARK_PYTHON="$python" SPARK_LOCAL_IP="$NM_HOST"

@@ -10,7 +10,8 @@ from pathlib import Path
 import msgspec
 
 from yarnspec.spark.driver import bridge_file
-from yarnspec.spark.runtime import MASTER
+from yarnspec.spark.runtime import DEPLOY_MODE_KEY, MASTER
+from yarnspec.spark.variables import expand
 
 SHUFFLE_MANAGER = "org.yarnspec.recovery.ResumingShuffleManager"
 """The driver's only: it sets the key back before an executor asks for the configuration."""
@@ -66,7 +67,7 @@ def complete(
     """
     added = {
         "spark.master": MASTER,
-        "spark.submit.deployMode": "client",
+        "spark.submit.deployMode": shipped.get(DEPLOY_MODE_KEY, "client"),
         "spark.driver.host": host,
         "spark.driver.bindAddress": host,
         "spark.driver.port": str(driver_port),
@@ -95,6 +96,14 @@ def complete(
     if secret is not None:
         added |= {"spark.authenticate": "true", "spark.authenticate.secret": secret}
     return shipped | added
+
+
+def local_jars(jars: str, environment: Mapping[str, str]) -> str:
+    """The list with the references to the container's variables replaced in its ``local:`` entries, as in Spark.
+
+    Executors fetch such a jar from the path that the driver found, each on its own host.
+    """
+    return ",".join(expand(jar, environment) if jar.startswith("local:") else jar for jar in jars.split(","))
 
 
 def history_page(shipped: Mapping[str, str], application_id: str) -> str | None:

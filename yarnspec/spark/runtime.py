@@ -12,6 +12,12 @@ SPARK_VERSION = "4.3"
 MASTER = "yarn"
 """The master that programs see, and that our cluster manager claims."""
 
+DEPLOY_MODE_KEY = "spark.yarnspec.deployMode"
+"""The deploy mode of the user's command line, which the program sees. The driver's own command line says ``client``.
+
+For ``cluster`` spark-submit would ask for Spark's own YARN client. ``DRIVER_MAIN`` sets the mode afterwards.
+"""
+
 COMMAND_LINE_MASTER = "local-yarnspec"
 """The master on the driver's command line: spark-submit lets every name through that begins with ``local``.
 

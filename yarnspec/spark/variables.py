@@ -12,6 +12,8 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 
+from yarnspec.errors import UsageError
+
 _PIECE = re.compile(
     r"\{\{(?P<yarn>[A-Za-z_][A-Za-z0-9_]*)\}\}"
     r"|\$\{(?P<braces>[A-Za-z_][A-Za-z0-9_]*)\}"
@@ -77,13 +79,18 @@ def needs_a_shell(value: str) -> bool:
     return _ONLY_IN_A_SHELL.search(value) is not None
 
 
-def beside_the_container(path: str) -> str:
-    """A path below ``{{PWD}}`` as a path relative to the working directory, which means the same in each container."""
-    return (
-        "".join("." if name == _WORKING_DIRECTORY else text for text, name in _pieces(path))
-        if _WORKING_DIRECTORY in _named(path)
-        else path
-    )
+def in_each_container(name: str, variables: Mapping[str, str]) -> str:
+    """The path that ``variables[name]`` says, without references, so that it means the same in each container.
+
+    ``{{PWD}}`` becomes ``.``, one of ``variables`` its value. Another reference is a UsageError.
+    """
+    path = variables[name]
+    if unknown := sorted(_named(path) - variables.keys() - {_WORKING_DIRECTORY}):
+        raise UsageError(
+            f"{name}={path}: only the working directory ($PWD) and spark.yarn.appMasterEnv.* of this submit may stand "
+            f"in a Python's path, not {unknown[0]}. Write the path as it is on the hosts."
+        )
+    return set_variables(variables, {_WORKING_DIRECTORY: "."})[name] if has_references(path) else path
 
 
 def _named(value: str) -> set[str]:

@@ -55,6 +55,14 @@ def test_another_file_is_another_program(directory: Path, name: str) -> None:
     assert after.arguments_digest == before.arguments_digest
 
 
+def test_a_jar_that_a_variable_of_the_container_names_is_looked_at(directory: Path) -> None:
+    properties = {"spark.jars": "local:${HERE}/lib.jar"}
+    with_variable = made(driver_environment={"HERE": str(directory)})
+    before = identified(directory, properties, with_variable)
+    (directory / "lib.jar").write_text("changed")
+    assert identified(directory, properties, with_variable).program_digest != before.program_digest
+
+
 def test_so_are_another_order_of_files_other_arguments_and_another_environment(directory: Path) -> None:
     before = identified(directory)
     swapped = identified(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from queue import SimpleQueue
 
 import msgspec
 import pytest
@@ -19,7 +20,7 @@ from yarnspec.spark.driver import DriverExit, DriverProcess
 
 
 class Life:
-    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch, **more: object) -> None:
         self.directory = directory
         self.posted: list[Event] = []
         self.owned: dict[str, str] = {}
@@ -44,7 +45,9 @@ class Life:
             log_directory=directory,
         )
         made = plan(
-            owned_keys=("spark.driver.host", "spark.not.there"), sized_properties={"spark.executor.memory": "2g"}
+            owned_keys=("spark.driver.host", "spark.not.there"),
+            sized_properties={"spark.executor.memory": "2g"},
+            **more,
         )
         self.life = DriverEpoch(made, place, 1)
         self.life.post = self.posted.append
@@ -123,6 +126,27 @@ def test_a_crash_is_a_loss(life: Life) -> None:
     (lost,) = life.posted
     assert isinstance(lost, events.DriverLost)
     assert lost.exit_code == -9
+
+
+def test_a_program_that_makes_no_context_in_time_has_failed_where_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    life = Life(tmp_path, monkeypatch, context_wait_ms=50)
+    told: SimpleQueue[Event] = SimpleQueue()
+    life.life.post = told.put
+    life.life.start()
+    end = told.get(timeout=20)
+    assert isinstance(end, events.DriverFinished)
+    assert (end.exit_code, "no SparkContext within 50 ms" in end.reason) == (13, True)
+
+
+def test_a_context_that_was_made_in_time_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    life = Life(tmp_path, monkeypatch, context_wait_ms=50)
+    life.life.start()
+    life.life.listens_at("127.0.0.1:1")
+    life.life._made_no_context()
+    assert life.posted == []
+    life.stop()
 
 
 def test_an_end_that_was_asked_for_is_no_news(life: Life) -> None:

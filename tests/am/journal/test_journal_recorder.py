@@ -637,7 +637,7 @@ def test_a_record_that_cannot_be_made_ends_the_recording_before_its_answer(
     epoch.replayed()
     assert go_on(epoch, BEGUN)["action"] == "run"
     with monkeypatch.context() as patched:
-        patched.setattr(journal_recorder, "records_of_write", lambda _: 1 // 0)
+        patched.setattr(commands.RecordCommitting, "records", lambda _: 1 // 0)
         assert go_on(epoch, COMMITTING)["action"] == "run"
     ended = epoch.told.get(timeout=DEADLINE_S)
     assert isinstance(ended, rec.RecordingEnded)

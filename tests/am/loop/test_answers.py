@@ -233,10 +233,10 @@ def test_the_status_has_the_cores_numbers_of_speculation(desk: Desk) -> None:
     other, stage = status.stages
     assert other.metrics is None
     assert stage.metrics is not None
-    assert (stage.metrics.num_slow_tasks, stage.metrics.num_slow_execution_vertices) == (1, 1)
-    assert (stage.metrics.num_effective_copies, stage.metrics.num_effective_speculative_executions) == (2, 2)
+    assert (stage.metrics.slow_tasks, stage.metrics.slow_execution_vertices) == (1, 1)
+    assert (stage.metrics.effective_copies, stage.metrics.effective_speculative_executions) == (2, 2)
     assert (stage.copies_running, stage.gained_ms, stage.wasted_ms) == (1, 9_000, 500)
-    assert stage.metrics.execution_index_to_running_timespan == {4: 70_000}
+    assert stage.metrics.running_ms_by_index == {4: 70_000}
     (block,) = status.blocks
     assert (block.level, block.stage, block.executor_id, block.cause) == ("stage", 3, None, "slow")
     assert status.speculation is not None
@@ -252,8 +252,8 @@ def test_of_running_times_the_longest_are_shown() -> None:
     ended = with_speculation(msgspec.structs.replace(STAGES[1], state="SUCCEEDED"), figures)
     assert running.metrics is not None
     assert ended.metrics is not None
-    assert list(running.metrics.execution_index_to_running_timespan) == list(range(900, 1_000))
-    assert list(ended.metrics.execution_index_to_running_timespan) == list(range(980, 1_000))
+    assert list(running.metrics.running_ms_by_index) == list(range(900, 1_000))
+    assert list(ended.metrics.running_ms_by_index) == list(range(980, 1_000))
 
 
 @pytest.mark.parametrize(("known", "shown"), [("SUCCESS", "SUCCEEDED"), ("KILLED", "FAILED"), ("RUNNING", "RUNNING")])
@@ -262,7 +262,7 @@ def test_a_stage_whose_end_was_lost_ends_when_the_core_ends_it(known: str, shown
     stage = with_speculation(STAGES[1], msgspec.structs.replace(figures, state=known))
     assert stage.state == shown
     assert stage.metrics is not None
-    assert stage.metrics.num_slow_tasks == (1 if shown == "RUNNING" else 0)
+    assert stage.metrics.slow_tasks == (1 if shown == "RUNNING" else 0)
 
 
 def test_a_busy_core_does_not_hold_up_the_status(desk: Desk) -> None:

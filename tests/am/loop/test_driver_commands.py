@@ -175,7 +175,7 @@ def test_what_fails_is_told_and_the_next_is_done() -> None:
     world.orders.then(fail)
     world.bridge.hangs.set()
     world.give(kill(2))
-    assert world.posted == [events.PlacementProblem(message="an order failed: the disk is full")]
+    assert world.posted == [events.ProblemNoticed(message="an order failed: the disk is full")]
     assert [one[1] for one in world.told() if one[0] == "killed"] == [1, 2]
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.am.world import APP, HandMadeBridge, HandMadeService
 from yarnspec.am.executors.executor_containers import ExecutorContainers
 from yarnspec.am.executors.placement_file import PlacementFile
-from yarnspec.am.journal.journal_recorder import RECORDS, Recording
+from yarnspec.am.journal.journal_recorder import Recording
 from yarnspec.am.loop.shell import Shell
 from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.carried import CarriedBlocks
@@ -203,7 +203,7 @@ def test_a_command_that_fails_does_not_end_the_loop(make: Make, monkeypatch: pyt
                 commands.ReleaseContainer(reason="r", executor_id="1"),
                 commands.RequestContainers(reason="r", executor_ids=("2",)),
             ],
-            events.PlacementProblem: [FINISH],
+            events.ProblemNoticed: [FINISH],
         }
     )
 
@@ -213,7 +213,10 @@ def test_a_command_that_fails_does_not_end_the_loop(make: Make, monkeypatch: pyt
     monkeypatch.setattr(ExecutorContainers, "release", fail)
     assert world.run(STARTED) is FINISH
     assert world.service.asked == [{"ID": "2"}]
-    assert told(world)[-1] == events.PlacementProblem(message="ReleaseContainer failed: the disk is full")
+    problem = told(world)[-1]
+    assert isinstance(problem, events.ProblemNoticed)
+    assert problem.message.startswith("a decision was not carried out (Give back an executor's container")
+    assert problem.message.endswith(": the disk is full")
 
 
 def test_what_could_not_be_asked_for_is_told_by_name(make: Make) -> None:
@@ -344,7 +347,7 @@ def test_a_driver_that_has_gone_does_not_stop_anything(make: Make) -> None:
     bridge.broken = True
     assert world.run(STARTED) is FINISH
     assert world.placement["version"] == 2
-    assert events.PlacementProblem not in {type(event) for event in told(world)}
+    assert events.ProblemNoticed not in {type(event) for event in told(world)}
     assert world.shell.document(About(name="n")).tasks.running == 0
 
 
@@ -401,7 +404,7 @@ def test_a_placement_that_could_not_be_written_is_told_once_and_written_later(ma
     handle = script.handle
 
     def mended(event: Event, now_ms: int) -> list[Command]:
-        if isinstance(event, events.PlacementProblem):
+        if isinstance(event, events.ProblemNoticed):
             assert world.placement["version"] == 0
             in_the_way.rmdir()
             world.now_ms += 2_000
@@ -411,7 +414,7 @@ def test_a_placement_that_could_not_be_written_is_told_once_and_written_later(ma
 
     script.handle = mended  # type: ignore[method-assign]
     world.run(STARTED, events.DriverReady(driver_url="spark://d@h:1", ui_url="http://h:4040"))
-    assert world.logged.count("PlacementProblem") == 1
+    assert world.logged.count("ProblemNoticed") == 1
     assert world.placement["blocked_hosts"] == ["127.0.0.3"]
     assert world.placement["tracking_url"] == "http://h:4040"
     assert world.placement["all_hosts"] == [{"host": "127.0.0.2", "rack": "/default-rack"}]
@@ -459,8 +462,8 @@ def test_what_is_to_be_kept_goes_to_the_journal_in_order_and_the_answers_with_it
     ]
     world = make({STARTED.__class__: [*answer, FINISH]})
     world.run(STARTED)
-    assert world.kept.done == [type(one).__name__ for one in answer if isinstance(one, RECORDS)]
-    assert len(world.kept.done) == len(RECORDS)
+    assert world.kept.done == [type(one).__name__ for one in answer if one.IN_JOURNAL]
+    assert len(world.kept.done) == sum(kind.IN_JOURNAL for kind in commands.Command.__subclasses__())
     assert world.done == ["driver started"]
     # The event log has told each block and verdict when it came.
     lines = [msgspec.json.decode(line.data) for line in world.log.after(1, 0).lines]

@@ -101,8 +101,8 @@ def test_other_records(provider: Provider) -> None:
         events.ResourceManagerReconnected(),
         events.PlacementAcknowledged(version=4),
         events.ContainerDropped(container_id="c", host="h"),
-        events.PlacementProblem(message="placement.json cannot be read"),
-        events.PlacementProblem(message="no such label"),
+        events.ProblemNoticed(message="placement: placement.json cannot be read"),
+        events.ProblemNoticed(message="placement: no such label"),
         events.ContainersPreempted(container_ids=("c1", "c2"), strict=False),
     ]
 

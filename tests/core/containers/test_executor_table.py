@@ -181,6 +181,14 @@ def test_unknown_executors_are_ignored_and_counted() -> None:
     assert world.view().counters["unknown_executors"] == 5
 
 
+def test_an_end_that_is_heard_of_before_the_allocation_is_the_end() -> None:
+    world = started()
+    assert only(RemoveExecutor, world.lose("1", 0)).executor_id == "1"
+    world.allocate("1")
+    world.register("1")
+    assert world.view().running == 0
+
+
 def test_an_event_of_another_container_does_not_touch_the_executor() -> None:
     world = started()
     world.run("1")

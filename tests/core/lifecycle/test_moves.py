@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,7 +36,7 @@ def report(*free: int) -> ev.HostsReported:
     )
 
 
-def uneven_job(**options: object) -> World:
+def uneven_job(**options: Any) -> World:
     """A job with four executors on one host; then two hosts come."""
     world = World(initial_executors=4, resources=ResourcesSettings(**options))
     world.start(report=False)

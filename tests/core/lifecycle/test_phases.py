@@ -224,8 +224,8 @@ def test_the_view_tells_the_whole_state() -> None:
     world.run("1")
     world.block(HOSTS[2], duration_ms=60_000)
     world.tell(ev.PendingExplained(reason="no room"))
-    world.tell(ev.PlacementProblem(message="unreadable"))
-    world.tell(ev.PlacementProblem(message="unreadable"))
+    world.tell(ev.ProblemNoticed(message="unreadable"))
+    world.tell(ev.ProblemNoticed(message="unreadable"))
     world.tell(ev.ProgramWarned(key="spark.master", value="x", message="spark.master is ours"))
     world.tell(ev.ResourceManagerReconnected())
     view = world.view()
@@ -238,7 +238,7 @@ def test_the_view_tells_the_whole_state() -> None:
         (HOSTS[2], "slow", world.now_ms + 60_000)
     ]
     assert view.pending_reason == "no room"
-    assert world.warnings == ["placement: unreadable", "spark.master is ours"]
+    assert world.warnings == ["unreadable", "spark.master is ours"]
 
 
 def test_hosts_that_come_late_ask_for_nothing_again() -> None:

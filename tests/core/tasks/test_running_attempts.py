@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from yarnspec.core.messages.events import RunningAttempt
 from yarnspec.core.messages.observations import ObservationsBuilder, RowKind, State
-from yarnspec.core.tasks.running_attempts import RunningAttempt, running_attempts
+from yarnspec.core.tasks.running_attempts import running_attempts
 from yarnspec.core.tasks.task_table import TaskTable
 
 

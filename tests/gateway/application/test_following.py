@@ -15,7 +15,7 @@ from yarnspec.gateway.application.client import OutputCutOff, OutputPiece
 from yarnspec.gateway.application.following import Followed, exit_code, follow
 from yarnspec.gateway.application.handle import Application
 from yarnspec.gateway.application.kill_cleanup import GivenUp
-from yarnspec.observe.forms.document import Final, StatusDocument
+from yarnspec.observe.forms.document import ContainerStatus, Final, StatusDocument
 
 ID = "application_1700000000000_0001"
 
@@ -130,6 +130,9 @@ class Running:
             return msgspec.structs.replace(waiting, attempt=self.attempt, pending_reason=self.waits_for)
         return document("RUNNING")
 
+    def driver_log_pages(self) -> dict[str, str]:
+        return {"stdout": "http://h:1/driver.stdout"}
+
 
 def follow_it(running: Any, screen: Screen, *, output: bool = True, **more: Any) -> Followed:
     return follow(cast(Application, running), screen, output=output, poll_s=0.001, **more)
@@ -147,6 +150,17 @@ def test_the_whole_output_and_the_last_status() -> None:
     assert screen.written == b"one\ntwo\n"
     assert screen.said == ["the driver began again, and so does its output"]
     assert [one.state for one in screen.shown] == ["RUNNING"] * 3 + ["SUCCEEDED"]
+
+
+def test_the_pages_of_the_drivers_logs_are_told_once_for_each_attempt_to_who_asked_for_them() -> None:
+    screen = Screen()
+    follow_it(Running(3), screen)
+    assert screen.said == []
+    running = Running(4)
+    second = msgspec.structs.replace(document("RUNNING"), attempt=2)
+    running.statuses = [document("ACCEPTED"), document("RUNNING"), second, second]
+    follow_it(running, screen, log_links=True)
+    assert screen.said == ["Driver Logs (stdout): http://h:1/driver.stdout"] * 2
 
 
 def test_who_waits_clears_what_the_application_left() -> None:
@@ -246,6 +260,15 @@ def test_each_wait_counts_by_itself() -> None:
     running.statuses = [*[document("ACCEPTED")] * 4, document("RUNNING")] * 5
     times = iter(range(100_000))
     assert follow_it(running, screen, start_wait_s=6, clock_s=lambda: next(times)).exit_code == 0
+    assert not running.killed
+
+
+def test_a_master_that_has_its_container_may_take_its_time() -> None:
+    running, screen = Running(20), Screen()
+    master = ContainerStatus(id="container_1", host="h1", role="am", state="RUNNING", attempt=1)
+    running.statuses = [msgspec.structs.replace(document("ACCEPTED"), containers=(master,))] * 20
+    times = iter(range(100_000))
+    assert follow_it(running, screen, start_wait_s=5, clock_s=lambda: next(times)).exit_code == 0
     assert not running.killed
 
 

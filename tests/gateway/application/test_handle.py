@@ -112,6 +112,14 @@ class TestStatus:
         assert (document.name, document.user, document.containers) == ("etl", "me", ())
         assert document.links.resource_manager == f"http://rm/cluster/app/{APP}"
 
+    def test_the_pages_of_the_drivers_logs_are_yarns(self, application: Application, cluster: HandMadeCluster) -> None:
+        assert application.driver_log_pages() == {}
+        cluster.made_rm.reports[APP] = report(am_logs="http://h:1/node/containerlogs/c/me")
+        assert application.driver_log_pages() == {
+            "stdout": "http://h:1/node/containerlogs/c/me/driver.stdout",
+            "stderr": "http://h:1/node/containerlogs/c/me/driver.stderr",
+        }
+
     @pytest.mark.usefixtures("negotiator")
     def test_one_that_runs_tells_itself(self, application: Application) -> None:
         assert application.status().phase == "executing"

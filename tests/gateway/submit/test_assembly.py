@@ -44,14 +44,13 @@ def made(
         am=AmSize(memory_mb=1856, vcores=2, label="am"),
         queue="q",
         tags=("t",),
-        max_attempts=3,
     )
     return assemble(plan(**more), shipment, directory)
 
 
 def test_both_containers(tmp_path: Path) -> None:
     found = made(tmp_path, options=keeping(False))
-    assert (found.name, found.queue, found.tags, found.max_attempts) == ("etl", "q", ("t",), 3)
+    assert (found.name, found.queue, found.tags) == ("etl", "q", ("t",))
     master, executor = found.master, found.executor
     assert (master.memory_mb, master.vcores, master.label) == (1856, 2, "am")
     assert master.script == "exec /venv/bin/python -m yarnspec.am"
@@ -128,6 +127,8 @@ def test_users_secrets_stay_in_the_properties_file(tmp_path: Path) -> None:
 
 def test_sparks_acls_hold_for_yarn_and_for_the_page() -> None:
     assert acls_of({"spark.ui.view.acls": "ann"}) is None
+    # YARN lets the owner in by itself.
+    assert acls_of({"spark.acls.enable": "true"}) == Acls()
     properties = {
         "spark.acls.enable": "true", "spark.admin.acls": "root", "spark.ui.view.acls": "ann, bob",
         "spark.modify.acls.groups": "ops",

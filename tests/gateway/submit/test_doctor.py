@@ -10,7 +10,6 @@ import msgspec
 import pytest
 
 from tests.cli.conftest import Run
-from tests.cli.conftest import yarnspec as yarnspec  # noqa: PLC0414 - a fixture
 from tests.gateway.cluster import HandMadeCluster, report
 from tests.gateway.healthy import Rm, host
 from tests.yarn.server import documents

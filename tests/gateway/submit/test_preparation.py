@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.gateway.cluster import HandMadeCluster
@@ -20,7 +21,7 @@ from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
 from yarnspec.gateway.submit import assembly
 from yarnspec.gateway.submit.preparation import Prepared, dry_run_document, prepare, read_request
 from yarnspec.gateway.translation import packing
-from yarnspec.plan import HADOOP_CONF_JAR_FILE, SPARK_JARS_LINK, SPARK_SECRET_FILE
+from yarnspec.plan import HADOOP_CONF_JAR_FILE, SPARK_JARS_LINK, SPARK_PROPERTIES_FILE, SPARK_SECRET_FILE
 from yarnspec.yarn.files.cluster_blocks import ListedBlocks
 from yarnspec.yarn.hadoop.hadoop_conf import ATTEMPTS_KEY
 from yarnspec.yarn.skein.skein_application import as_document
@@ -269,6 +270,30 @@ def test_yarns_settings_reach_the_hook(desk: Desk) -> None:
     assert (hook.priority, hook.tags) == (3, ("a", "b"))
 
 
+def test_the_history_servers_address_may_refer_to_properties_of_hadoop_and_of_spark(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "spark.yarn.historyServer.address"
+    known = {"yarn.resourcemanager.hostname": "rm.example"}
+    ask = desk.cluster.conf.get
+    monkeypatch.setattr(desk.cluster.conf, "get", lambda name, default=None: known.get(name, ask(name, default)))
+    address = "http://${hadoopconf-yarn.resourcemanager.hostname}:${spark.history.ui.port}"
+    desk.prepare("--conf", f"{key}={address}/${{spark.none}}")
+    shipped = msgspec.json.decode((desk.directory / SPARK_PROPERTIES_FILE).read_bytes())
+    assert shipped[key] == "http://rm.example:18080/${spark.none}"
+    desk.prepare("--conf", f"{key}={address}", "--conf", "spark.history.ui.port=9")
+    shipped = msgspec.json.decode((desk.directory / SPARK_PROPERTIES_FILE).read_bytes())
+    assert shipped[key] == "http://rm.example:9"
+
+
+def test_the_links_to_logs_are_the_clusters(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (desk.prepare().plan.http_scheme, desk.prepare().plan.cluster_id) == ("http", "")
+    known = {"yarn.http.policy": "HTTPS_ONLY", "yarn.resourcemanager.cluster-id": "blue"}
+    ask = desk.cluster.conf.get
+    monkeypatch.setattr(desk.cluster.conf, "get", lambda name, default=None: known.get(name, ask(name, default)))
+    assert (desk.prepare().plan.http_scheme, desk.prepare().plan.cluster_id) == ("https", "blue")
+
+
 def test_the_dry_run_hides_secrets(desk: Desk) -> None:
     prepared = desk.prepare("--conf", "spark.hadoop.fs.s3a.secret.key=hush", "--conf", "spark.sql.x=1")
     document = dry_run_document(prepared, as_document(prepared.application))
@@ -303,25 +328,21 @@ def test_no_more_attempts_than_the_resource_manager_grants(desk: Desk, monkeypat
     assert desk.prepare(*line).plan.max_attempts == 9
 
 
-def test_skeins_master_counts_attempts_as_the_resource_manager_does(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_yarn_decides_which_attempt_is_the_last(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Skein's AM counts attempts that YARN does not count: preempted ones, those of lost hosts, old ones.
     monkeypatch.setattr(desk.rm, "configuration", {"yarn.resourcemanager.am.global.max-attempts": "3"}.get)
-    line = ("--conf", "spark.yarn.maxAppAttempts=5")
-    prepared = desk.prepare(*line)
+    prepared = desk.prepare("--conf", "spark.yarn.maxAppAttempts=5")
     assert (prepared.hook.max_attempts, prepared.plan.max_attempts) == (5, 3)
-    assert prepared.application.max_attempts == 3
-    assert _attempts_in_conf_jar(desk) == 3
+    assert prepared.application.max_attempts > 1000
+    assert _attempts_in_conf_jar(desk) == prepared.application.max_attempts
 
 
-def test_where_old_failures_are_forgotten_no_attempt_is_the_last_to_skein(desk: Desk) -> None:
+def test_where_old_failures_are_forgotten_no_attempt_is_the_last(desk: Desk) -> None:
     prepared = desk.prepare(
         "--conf", "spark.yarn.maxAppAttempts=2", "--conf", "spark.yarn.am.attemptFailuresValidityInterval=1h"
     )
     assert (prepared.hook.max_attempts, prepared.hook.attempt_failures_validity_interval_ms) == (2, 3_600_000)
     assert prepared.plan.attempts_are_forgotten
-    assert prepared.application.max_attempts > 1000
-    assert _attempts_in_conf_jar(desk) == prepared.application.max_attempts
 
 
 def _attempts_in_conf_jar(desk: Desk) -> int:

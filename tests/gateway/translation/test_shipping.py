@@ -14,7 +14,7 @@ from yarnspec.gateway.translation.shipping import ShippedFile
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("app.py", "a.zip", "b.py", "f.txt", "x.jar", "y.jar", "env.tar.gz"):
+    for name in ("app.py", "a.zip", "b.py", "f.txt", "x.jar", "y.jar", "z.zip", "env.tar.gz"):
         (tmp_path / name).write_text("")
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub/f.txt").write_text("")
@@ -31,11 +31,25 @@ def test_the_program_travels_and_is_called_by_its_name(here: Path) -> None:
 
 
 @pytest.mark.usefixtures("here")
-def test_jars_go_to_the_driver_which_serves_them() -> None:
-    result = translated("--jars", "x.jar,hdfs:///j/z.jar,local:/opt/o.jar,https://h/w.jar", "app.py")
-    assert result.properties["spark.jars"] == "x.jar,z.jar,local:/opt/o.jar,https://h/w.jar"
-    assert {file.link for file in result.files} == {"app.py", "x.jar", "z.jar"}
+@pytest.mark.parametrize("mode", ["client", "cluster"])
+def test_jars_go_to_the_driver_which_serves_them(here: Path, mode: str) -> None:
+    jars = f"x.jar,hdfs:///j/z.jar,local:/opt/o.jar,https://h/w.jar,file:{here}/y.jar"
+    result = translated("--deploy-mode", mode, "--jars", jars, "app.py")
+    assert result.properties["spark.jars"] == "x.jar,z.jar,local:/opt/o.jar,https://h/w.jar,y.jar"
+    assert {file.link for file in result.files} == {"app.py", "x.jar", "y.jar", "z.jar"}
     assert not any(file.executors for file in result.files)
+
+
+@pytest.mark.usefixtures("here")
+def test_the_path_of_a_local_jar_is_the_clusters() -> None:
+    moved = ["--conf", "spark.yarn.config.gatewayPath=/gw", "--conf", "spark.yarn.config.replacementPath=/cluster"]
+    result = translated("--jars", "local:/gw/a.jar,local:/other/b.jar,x.jar,hdfs:///gw/c.jar", *moved, "app.py")
+    assert result.properties["spark.jars"] == "local:/cluster/a.jar,local:/other/b.jar,x.jar,c.jar"
+    assert ShippedFile(link="c.jar", source="hdfs:///gw/c.jar") in result.files
+    # A replacement with variables of the container is replaced there.
+    variable = [*moved[:2], "--conf", "spark.yarn.config.replacementPath=${HERE}"]
+    result = translated("--jars", "local:/gw/a.jar", *variable, "app.py")
+    assert result.properties["spark.jars"] == "local:${HERE}/a.jar"
 
 
 def test_files_and_archives_are_in_every_container(here: Path) -> None:
@@ -138,6 +152,35 @@ def test_urls_of_the_cluster_are_unescaped(path: str) -> None:
 
 def test_a_pattern_means_all_files_that_fit(here: Path) -> None:
     assert translated("--jars", f"{here}/*.jar", "app.py").properties["spark.jars"] == "x.jar,y.jar"
+    result = translated("--files", "*.t?t", "--archives", f"{here}/*.zip", "--py-files", "b.*", "app.py")
+    assert {file.link for file in result.files if file.executors} == {"f.txt", "a.zip", "z.zip", "b.py"}
+    (data,) = (file for file in translated("--archives", "a*.zip#data", "app.py").files if file.executors)
+    assert (data.link, data.source) == ("data", str(here / "a.zip"))
+
+
+def test_lists_of_spark_yarn_dist_are_added_to_those_of_the_flags(here: Path) -> None:
+    for name in ("g.txt", "c.py", "d.zip"):
+        (here / name).write_text("")
+    flags = ["--jars", "x.jar", "--files", "f.txt", "--py-files", "b.py", "--archives", "a.zip"]
+    given = {"jars": f"file:{here}/y.jar", "files": "g.txt", "pyFiles": "c.py", "archives": "d.zip"}
+    result = translated(*flags, *(f"--conf=spark.yarn.dist.{key}={value}" for key, value in given.items()), "app.py")
+    assert set(result.properties["spark.jars"].split(",")) == {"x.jar", "y.jar"}
+    found = {(file.link, file.kind) for file in result.files if file.executors}
+    assert found == {
+        *(("f.txt", "FILE"), ("g.txt", "FILE"), ("b.py", "FILE"), ("c.py", "FILE")),
+        *(("a.zip", "ARCHIVE"), ("d.zip", "ARCHIVE")),
+    }
+    assert set(result.python_files) == {"b.py", "c.py"}
+
+
+def test_the_same_lists_from_a_file_of_properties(here: Path) -> None:
+    (here / "p.conf").write_text(
+        "spark.jars /opt/none.jar\nspark.files f.txt,local:/x\nspark.submit.pyFiles b.py\nspark.archives a.zip\n"
+    )
+    result = translated("--properties-file", "p.conf", "--jars", "x.jar", "app.py")
+    # A flag's list replaces that of its property.
+    assert result.properties["spark.jars"] == "x.jar"
+    assert {file.link for file in result.files} == {"app.py", "x.jar", "f.txt", "b.py", "a.zip"}
 
 
 @pytest.mark.usefixtures("here")
@@ -157,6 +200,9 @@ def test_a_pattern_means_all_files_that_fit(here: Path) -> None:
         ("--files f.txt#$(x) app.py", "cannot be the name"),
         ("--files f.txt#yarnspec-plan.json app.py", "keeps a file named 'yarnspec-plan.json'"),
         ("--files f.txt#.skein.pem app.py", "keeps a file named"),
+        ("--archives *.zip#data --files f.txt app.py", "2 files fit, and only one can be called 'data'"),
+        ("--packages a:b:1 --conf spark.jars.ivySettings=hdfs:///s.xml app.py", "must be a file of this machine"),
+        ("--packages a:b:1 --conf spark.jars.ivySettings=local:/s.xml app.py", "must be a file of this machine"),
         ("--environment none.tar.gz app.py", "no such file"),
         ("--environment f.txt app.py", "--environment f.txt: it is python://"),
         ("--environment venv://x app.py", "absolute path"),
@@ -175,6 +221,21 @@ def test_of_two_files_with_one_name_the_first_is_taken_with_a_warning(here: Path
     result = translated("--files", "f.txt,sub/f.txt", "app.py")
     assert [file.source for file in result.files if file.link == "f.txt"] == [str(here / "f.txt")]
     assert any("sub/f.txt: ignored" in warning for warning in result.warnings)
+
+
+def test_of_two_jars_with_one_name_the_first_is_taken(here: Path) -> None:
+    (here / "sub/x.jar").write_text("")
+    result = translated("--jars", "x.jar,sub/x.jar", "app.py")
+    assert result.properties["spark.jars"] == "x.jar"
+    assert [file.source for file in result.files if file.link == "x.jar"] == [str(here / "x.jar")]
+    assert any("sub/x.jar: ignored" in warning for warning in result.warnings)
+
+
+@pytest.mark.usefixtures("here")
+def test_what_is_a_file_and_an_archive_is_taken_once_with_a_warning() -> None:
+    result = translated("--files", "a.zip,a.zip", "--archives", "a.zip", "app.py")
+    assert [file.kind for file in result.files if file.link == "a.zip"] == ["FILE"]
+    assert len([warning for warning in result.warnings if "ignored, since 'a.zip' is" in warning]) == 1
 
 
 @pytest.mark.usefixtures("here")
@@ -218,3 +279,8 @@ def test_packages_are_left_to_spark_submit_and_their_settings_file_travels() -> 
     assert result.properties["spark.jars.repositories"] == "r"
     assert result.properties["spark.jars.ivySettings"] == "f.txt"
     assert "f.txt" in {file.link for file in result.files}
+
+
+def test_the_settings_file_of_packages_may_be_a_uri(here: Path) -> None:
+    result = translated("--packages", "a:b:1", "--conf", f"spark.jars.ivySettings=file://{here}/f.txt", "app.py")
+    assert result.properties["spark.jars.ivySettings"] == "f.txt"

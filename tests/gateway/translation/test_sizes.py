@@ -29,6 +29,7 @@ def executor_mb(**properties: str) -> int:
         ({"executor_memory": "10g", "executor_memoryOverheadFactor": "0.4"}, 10240 + 4096),
         ({"executor_memory": "2g", "executor_minMemoryOverhead": "1g"}, 2048 + 1024),
         ({"executor_memory": "2g", "executor_memoryOverhead": "100"}, 2048 + 100),
+        ({"executor_memoryOverheadFactor": "0.5", "executor_memoryOverhead": "100"}, 1024 + 100),
         ({"executor_pyspark_memory": "512m"}, 1024 + 384 + 512),
         ({"memory_offHeap_size": "1g"}, 1024 + 384),
         ({"memory_offHeap_size": "1g", "memory_offHeap_enabled": "true"}, 1024 + 384 + 1024),
@@ -48,6 +49,8 @@ def test_the_am_container_holds_skein_the_negotiator_and_the_driver() -> None:
     assert sizes.am_memory_mb == 2048 + 500 + 300 + 200
     assert sizes.driver_heap_mb == 2048
     assert sizes.am_vcores == 1
+    least = plan_sizes({"spark.driver.minMemoryOverhead": "500"}, options)
+    assert least.am_memory_mb == 1024 + 500 + 300 + 200
     assert plan_sizes({"spark.driver.cores": "2", "spark.yarn.am.cores": "3"}, options).am_vcores == 3
 
 
@@ -81,12 +84,18 @@ def test_the_sizes_are_told_to_spark_as_the_user_wrote_them() -> None:
         ("spark.memory.offHeap.enabled", "yes", "spark.memory.offHeap.enabled"),
         ("spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size"),
         ("spark.task.cpus", "2", "--executor-cores"),
+        ("spark.task.cpus", "0", "spark.task.cpus"),
+        ("spark.task.cpus", "half", "spark.task.cpus"),
     ],
 )
 def test_a_malformed_size_is_a_usage_error_with_the_flags_name(key: str, value: str, flag: str) -> None:
     with pytest.raises(UsageError, match=re.escape(flag)) as caught:
         plan_sizes({key: value}, default_options())
     assert caught.value.exit_code == 2
+
+
+def test_a_task_may_want_a_part_of_a_core() -> None:
+    assert plan_sizes({"spark.task.cpus": "0.5"}, default_options()).executor.task_cpus == 0.5
 
 
 def test_the_least_heap_is_enough() -> None:
@@ -110,6 +119,7 @@ def test_executors_to_begin_with() -> None:
     assert initial_executors(dynamic(minExecutors=3, initialExecutors=2)) == 3
     assert initial_executors(dynamic(minExecutors=1, initialExecutors=4, instances=6)) == 6
     assert initial_executors(dynamic(initialExecutors=4, maxExecutors=4)) == 4
+    assert initial_executors(dynamic(instances=0)) == 0
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_yarns_settings() -> None:
         ],
         *conf(
             "spark.yarn.queue=other",
-            "spark.yarn.tags=x, y",
+            "spark.yarn.tags=,x, y of two words , ,x",
             "spark.yarn.priority=3",
             "spark.yarn.maxAppAttempts=4",
             "spark.yarn.am.attemptFailuresValidityInterval=1h",
@@ -66,6 +66,7 @@ def test_yarns_settings() -> None:
             "spark.yarn.rolledLog.excludePattern=.*gz",
             "spark.yarn.exclude.nodes=b,c",
             "spark.yarn.report.interval=3s",
+            "spark.yarn.am.waitTime=2min",
             "spark.yarn.max.executor.failures=7",
             "spark.yarn.executor.failuresValidityInterval=2m",
         ),
@@ -73,7 +74,7 @@ def test_yarns_settings() -> None:
     )
     assert result.warnings == ()
     assert (result.yarn.queue, result.yarn.name, result.yarn.proxy_user) == ("q", "n", "u")
-    assert result.yarn.tags == ("x", "y")
+    assert result.yarn.tags == ("x", "y of two words")
     assert result.yarn.priority == 3
     assert result.yarn.max_attempts == 4
     assert result.yarn.attempt_failures_validity_interval_ms == 3_600_000
@@ -82,6 +83,7 @@ def test_yarns_settings() -> None:
     assert result.exclude_hosts == ("a", "b", "c")
     assert result.options.submit.poll_interval_ms == 3000
     assert result.max_executor_failures == 7
+    assert result.context_wait_ms == 120_000
     assert result.options.executor.failure_window_ms == 120_000
     assert result.deploy_mode == "cluster"
 
@@ -108,6 +110,7 @@ def test_whether_to_wait(line: list[str], expected: bool) -> None:
 
 # Values that fit the properties which are more than text.
 FITTING = {
+    "spark.yarn.includeDriverLogsLink": "true",
     "spark.yarn.submit.waitAppCompletion": "true",
     "spark.yarn.user.classpath.first": "true",
     "spark.yarn.jars": "local:/s/*",
@@ -186,6 +189,8 @@ def test_owned_properties_are_left_out_with_a_warning_that_says_why() -> None:
         (conf("spark.executor.extraJavaOptions='x"), "cannot be split"),
         (conf("spark.executor.maxNumFailures=-1"), "spark.executor.maxNumFailures"),
         (["--spark-jars", "relative/dir"], "--spark-jars"),
+        (conf("spark.yarn.archive=local:/opt/spark.zip"), "spark.yarn.archive local:/opt/spark.zip"),
+        (conf("spark.yarn.archive=local:///opt/spark.zip"), "spark.yarn.archive local:///opt/spark.zip"),
     ],
 )
 def test_what_contradicts_itself_is_a_usage_error(line: list[str], words: str) -> None:
@@ -215,6 +220,14 @@ def test_flags_without_effect_on_yarn_are_named() -> None:
     assert [warning.split()[0] for warning in warnings] == ["--supervise", "--total-executor-cores"]
 
 
+def test_another_resource_manager_by_a_property_is_named() -> None:
+    key = "spark.hadoop.yarn.resourcemanager.hostname"
+    result = translated(*conf(f"{key}=elsewhere", "spark.hadoop.yarn.timeline-service.enabled=false"), "app.py")
+    (warning,) = result.warnings
+    assert warning.startswith(f"{key} (--conf) is for the driver's Hadoop configuration only")
+    assert result.properties[key] == "elsewhere"
+
+
 def test_environments_and_library_paths() -> None:
     result = translated(
         *conf(
@@ -231,6 +244,12 @@ def test_environments_and_library_paths() -> None:
     assert result.driver_environment == {"A": "1", "LD_LIBRARY_PATH": "/cluster/native:$LD_LIBRARY_PATH"}
     assert result.executor_environment == {"B": "2", "LD_LIBRARY_PATH": "/cluster/lib:/own"}
     assert result.driver_class_path == ("/cluster/a.jar", "/b.jar")
+
+
+def test_the_queue_of_a_property_is_yarns_and_shown() -> None:
+    result = translated("-v", *conf("spark.yarn.queue=narrow"), "app.py")
+    assert result.yarn.queue == "narrow"
+    assert "spark.yarn.queue=narrow (--conf)" in result.report
 
 
 def test_what_only_a_shell_would_do_is_named() -> None:
@@ -263,6 +282,15 @@ def test_java_options_are_split_with_the_default_ones_first() -> None:
     assert result.driver_java_options == ("-Dspark.d=e",)
 
 
+@pytest.mark.parametrize(("line", "count"), [([], 1), (["--executor-cores", "4", "--driver-cores", "7"], 4)])
+def test_a_jvm_sees_as_many_processors_as_its_container_has_cores(line: list[str], count: int) -> None:
+    limits = conf(*(f"spark.{role}.limitActiveProcessorCount.enabled=true" for role in ("driver", "executor")))
+    result = translated(*line, *limits, "app.py")
+    assert result.executor_java_options == (f"-XX:ActiveProcessorCount={count}",)
+    assert result.driver_java_options == (f"-XX:ActiveProcessorCount={7 if line else 1}",)
+    assert translated(*line, "app.py").executor_java_options == ()
+
+
 VARIABLES = {"PYSPARK_PYTHON": "/shell", "PYSPARK_DRIVER_PYTHON": "/shell-driver"}
 
 
@@ -279,6 +307,10 @@ VARIABLES = {"PYSPARK_PYTHON": "/shell", "PYSPARK_DRIVER_PYTHON": "/shell-driver
         (conf("spark.yarn.appMasterEnv.PYSPARK_PYTHON=a"), "a", "a"),
         (conf("spark.yarn.appMasterEnv.PYSPARK_DRIVER_PYTHON=a"), "a", "/shell"),
         (conf("spark.yarn.appMasterEnv.PYSPARK_PYTHON={{PWD}}/e/bin/python"), "./e/bin/python", "./e/bin/python"),
+        (
+            conf("spark.yarn.appMasterEnv.PYSPARK_PYTHON=$X/bin/python", "spark.yarn.appMasterEnv.X=/x"),
+            *["/x/bin/python"] * 2,
+        ),
     ],
 )
 def test_which_python(line: list[str], driver: str, workers: str) -> None:
@@ -287,6 +319,11 @@ def test_which_python(line: list[str], driver: str, workers: str) -> None:
     assert result.properties["spark.pyspark.driver.python"] == driver
     assert result.properties["spark.pyspark.python"] == workers
     assert result.warnings == ()
+
+
+def test_a_variable_that_nobody_set_is_no_part_of_a_pythons_path() -> None:
+    with pytest.raises(UsageError, match=r"PYSPARK_PYTHON=\$X/bin/python.*not X"):
+        translated(*conf("spark.yarn.appMasterEnv.PYSPARK_PYTHON=$X/bin/python"), "app.py")
 
 
 SHIPPED = "./environment/bin/python"
@@ -351,6 +388,36 @@ def test_where_sparks_jars_are(line: list[str], expected: SparkJars | None) -> N
     result = translated(*line, "app.py")
     assert result.spark_jars == expected
     assert result.warnings == ()
+
+
+def test_the_path_of_sparks_jars_is_the_clusters() -> None:
+    line = conf("spark.yarn.jars=local:/gw/jars/*", "spark.yarn.config.gatewayPath=/gw")
+    result = translated(*line, *conf("spark.yarn.config.replacementPath=/cluster"), "app.py")
+    assert result.spark_jars == SparkJars("directory", "/cluster/jars")
+
+
+def test_the_users_classes_come_first_where_that_is_asked_for() -> None:
+    keys = {"spark.driver.userClassPathFirst", "spark.executor.userClassPathFirst"}
+    line = [*conf(*(f"{key}=true" for key in keys), "spark.driver.extraClassPath=/opt/o.jar"), "--jars", "local:/u.jar"]
+    for given in (line, [*conf("spark.yarn.user.classpath.first=true"), *line[4:]]):
+        for mode in ("client", "cluster"):
+            result = translated("--deploy-mode", mode, *given, "app.py")
+            assert {key: result.properties.get(key) for key in keys} == dict.fromkeys(keys, "true")
+            # Spark's class loaders look into these before what is on the JVM's own class path.
+            assert result.properties["spark.jars"] == "local:/u.jar"
+            assert result.driver_class_path == ("/opt/o.jar",)
+
+
+@pytest.mark.parametrize(
+    ("line", "mode"),
+    [
+        ([], "client"),
+        (conf("spark.submit.deployMode=cluster"), "cluster"),
+        (["--deploy-mode", "cluster", *conf("spark.submit.deployMode=client")], "cluster"),
+    ],
+)
+def test_where_the_deploy_mode_comes_from(line: list[str], mode: str) -> None:
+    assert translated("--master", "yarn", *line, "app.py").deploy_mode == mode
 
 
 def test_spark_jars_that_are_a_list_are_named_in_a_warning() -> None:

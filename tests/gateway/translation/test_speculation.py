@@ -41,6 +41,7 @@ def test_a_plain_line() -> None:
         "spark.python.task.killTimeout": "200ms",
         "spark.yarnspec.spreadTasks": "true",
         "spark.yarnspec.taskSeed": "0",
+        "spark.yarnspec.deployMode": "client",
     }
     assert result.origins["spark.executor.heartbeatInterval"] == "yarnspec"
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+
 import pytest
 
-from yarnspec.observe.forms.moments import span, until
+from yarnspec.observe.forms.moments import at_time, span, until, zone
 
 
 @pytest.mark.parametrize(
@@ -19,3 +22,27 @@ def test_until() -> None:
     assert until(None, 5) == "until it is unblocked"
     assert until(5, 5) == "over"
     assert until(10_000, 0) == "for 10 s more"
+
+
+@pytest.fixture
+def in_zone(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[None]:
+    monkeypatch.setenv("TZ", request.param)
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("in_zone", "said"),
+    [
+        ("UTC0", "2025-06-15 15:06:40 UTC"),
+        ("CET-1", "2025-06-15 16:06:40 CET (UTC+01:00)"),
+        ("<-0330>3:30", "2025-06-15 11:36:40 -0330 (UTC-03:30)"),
+    ],
+    indirect=["in_zone"],
+)
+@pytest.mark.usefixtures("in_zone")
+def test_zone(said: str) -> None:
+    time_ms = 1_750_000_000_000
+    assert f"{at_time(time_ms)} {zone(time_ms)}" == said

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.feed.strategies import observations
-from yarnspec.core.messages.events import Event, StageFinished, StageStarted, TaskFinished
+from yarnspec.core.messages.events import AttemptsStarted, Event, StageFinished, StageStarted, TaskFinished
 from yarnspec.core.messages.observations import Observations, ObservationsBuilder, RowKind, State
-from yarnspec.observe.forms.observation_lines import lines
+from yarnspec.observe.forms.observation_lines import ATTEMPTS_MAX, attempts_begun, lines
 from yarnspec.observe.forms.records import decode_lines, encode, record_of
 from yarnspec.observe.log.eventlog import EventLog
 from yarnspec.observe.status.status_fold import StatusFold
@@ -46,7 +46,7 @@ def as_events(rows: Observations) -> list[Event]:
                     **numbers,
                 )
             )
-    return found
+    return [*found, *attempts_begun(rows)]
 
 
 @given(st.lists(observations(), max_size=4))
@@ -58,7 +58,8 @@ def test_the_same_lines_and_the_same_status(batches: list[Observations]) -> None
         records = [record_of(one, seq=seq + n, time_ms=99, epoch=2) for n, one in enumerate(told)]
         made = list(lines(rows, seq=seq, time_ms=99, epoch=2))
         assert [line for _, line in made] == [encode(record) for record in records]
-        assert [is_task for is_task, _ in made] == [isinstance(one, TaskFinished) for one in told]
+        about_attempts = [isinstance(one, TaskFinished | AttemptsStarted) for one in told]
+        assert [is_of_attempts for is_of_attempts, _ in made] == about_attempts
         seq += len(told)
         live.observe(rows)
         for record in records:
@@ -105,6 +106,32 @@ def test_the_log_numbers_rows_and_events_without_gaps() -> None:
     assert [record.type for record in records] == [
         "TaskFinished", "StageFinished", "StageStarted", "TaskFinished", "StageFinished"
     ]  # fmt: skip
+
+
+def test_attempts_that_a_batch_leaves_running_are_one_record() -> None:
+    rows = ObservationsBuilder()
+    for task_id in (4, 5, 6):
+        rows.add(
+            RowKind.TASK_STARTED, stage=2, stage_attempt=0, index=task_id - 4, attempt=0, task_id=task_id,
+            host=f"w{task_id}", executor="1", launch_ms=70, speculative=int(task_id == 6),
+        )  # fmt: skip
+    rows.add(RowKind.TASK_ENDED, stage=2, stage_attempt=0, index=1, attempt=0, task_id=5, state=State.SUCCESS)
+    ended, begun = decode_lines(b"".join(line for _, line in lines(rows.observations(), seq=7, time_ms=99, epoch=2)))
+    assert (ended.type, begun.seq) == ("TaskFinished", 8)
+    message = begun.message()
+    assert isinstance(message, AttemptsStarted)
+    told = [(one.index, one.task_id, one.host, one.executor_id, one.speculative) for one in message.attempts]
+    assert told == [(0, 4, "w4", "1", False), (2, 6, "w6", "1", True)]
+
+
+def test_very_many_attempts_are_several_records() -> None:
+    rows = ObservationsBuilder()
+    for task_id in range(2 * ATTEMPTS_MAX + 1):
+        rows.add(RowKind.TASK_STARTED, stage=2, stage_attempt=0, index=task_id, attempt=0, task_id=task_id, launch_ms=7)
+    log = EventLog(1)
+    log.append_rows(rows.observations(), 5)
+    found = list(decode_lines(b"".join(line.data for line in log.after(0).lines)))
+    assert [(one.seq, len(one.fields["attempts"])) for one in found] == [(1, 1_000), (2, 1_000), (3, 1)]
 
 
 def test_stages_of_a_second_spark_context_begin_with_the_same_numbers() -> None:

@@ -19,10 +19,8 @@ from yarnspec.core.messages.events import (
     Event,
     HostReport,
     HostsReported,
-    type_name,
 )
-from yarnspec.core.messages.figures import StageSpeculation
-from yarnspec.observe.forms.document import StageMetrics
+from yarnspec.core.messages.figures import StageMetrics, StageSpeculation
 from yarnspec.observe.forms.records import UnreadableRecordError, decode, decode_lines, encode, record_of
 
 
@@ -38,7 +36,7 @@ def written(message: Event | Command, epoch: int = 1) -> dict[str, object]:
 def test_every_message_comes_back(message: Event | Command) -> None:
     record = decode(encode(record_of(message, seq=7, time_ms=1000, epoch=2)))
     assert record.message() == message
-    assert (record.seq, record.time_ms, record.epoch, record.type) == (7, 1000, 2, type_name(type(message)))
+    assert (record.seq, record.time_ms, record.epoch, record.type) == (7, 1000, 2, type(message).__name__)
 
 
 def test_all_kinds_are_there() -> None:

@@ -10,12 +10,13 @@ import msgspec
 import pytest
 
 from yarnspec.core.copies.speculationview import Explanation
-from yarnspec.core.tasks.running_attempts import RunningAttempt
+from yarnspec.core.messages.events import RunningAttempt
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.http import rest
 from yarnspec.observe.http.rest import Answer, BlockBody, HostEntry, OutputChunk, ScaleBody, UnblockBody
 from yarnspec.observe.http.server import RestServer
-from yarnspec.observe.log.eventlog import EventChunk, Line
+from yarnspec.observe.log.copied_log import Line
+from yarnspec.observe.log.eventlog import EventChunk
 
 TOKEN = "right"
 

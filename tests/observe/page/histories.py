@@ -37,7 +37,8 @@ def recorded(seed: int) -> list[Record]:
         def handle(self, event: Event, now_ms: int) -> list[Command]:
             answer = self._core.handle(event, now_ms)
             if isinstance(event, Observed):
-                found.extend(decode(line) for _, line in lines(event.rows, seq=len(found) + 1, time_ms=now_ms, epoch=1))
+                told = lines(event.rows, seq=len(found) + 1, time_ms=now_ms, epoch=1)
+                found.extend([decode(line) for _, line in told])
             elif not isinstance(event, TimerFired):
                 found.append(record_of(event, seq=len(found) + 1, time_ms=now_ms, epoch=1))
             for one in answer:
@@ -75,6 +76,14 @@ def task(index: int, **changes: Any) -> events.TaskFinished:
         "host": "w1", "state": "SUCCESS", "launch_ms": START_MS + 3_000, "finish_ms": START_MS + 4_000,
     }  # fmt: skip
     return events.TaskFinished(**{**fields, **changes})
+
+
+def begun(task_id: int, **changes: Any) -> events.AttemptsStarted:
+    fields: dict[str, Any] = {
+        "stage": 0, "stage_attempt": 0, "index": task_id, "attempt": 0, "task_id": task_id, "executor_id": "1",
+        "host": "w1", "launch_ms": START_MS + 3_000,
+    }  # fmt: skip
+    return events.AttemptsStarted(attempts=(events.RunningAttempt(**{**fields, **changes}),))
 
 
 LONG_REASON = "java.io.IOException: no space left on device while spilling to /data/3/yarn/local/usercache/me: " * 2

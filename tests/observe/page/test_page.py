@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from integration.sections import SECTIONS, differences
 from tests.observe.messages import messages
 from tests.observe.page.histories import APP, START_MS, attempt, drawn, folded, many, recorded, task, told
 from yarnspec.core.messages import commands, events
@@ -30,9 +31,6 @@ from yarnspec.observe.status.status_fold import StatusFold
 
 HTML = "{http://www.w3.org/1999/xhtml}"
 SVG = "{http://www.w3.org/2000/svg}"
-SECTIONS = (
-    "words", "timeline", "hosts", "stages", "attempts", "copies", "recovery", "executors", "resources", "events",
-)  # fmt: skip
 STAGE = events.StageStarted(stage=0, stage_attempt=0, name="count at job.py:3", tasks=2)
 KILLED = commands.FinishApplication(reason="killed by me", status="KILLED", exit_code=7)
 LOST = "its application master ended with exit code 137"
@@ -57,6 +55,7 @@ def three_attempts() -> list[Record]:
             attempt(3, LOST),
             STAGE,
             task(0, launch_ms=START_MS + 70_000, finish_ms=START_MS + 71_000),
+            events.StageFinished(stage=0, stage_attempt=0),
             commands.FinishApplication(reason="the program ended", status="SUCCEEDED", exit_code=0),
             epoch=3,
             step_ms=20_000,
@@ -224,3 +223,13 @@ def test_the_driver_that_went_on_with_outputs_is_told_first() -> None:
 def test_the_status_of_the_page_is_valid_json_whatever_is_in_it() -> None:
     text = drawn(told(attempt(), commands.Warn(reason="</pre><script>")))
     assert json.loads(msgspec.json.encode(status_of(text)))["warnings"] == ["</pre><script>"]
+
+
+@pytest.mark.parametrize("history", [recorded(18), three_attempts()], ids=["simulated", "three attempts"])
+def test_a_page_that_is_behind_another_one_is_told_from_one_that_is_not(history: list[Record]) -> None:
+    """This is how a test with a real cluster compares the last live page with the report."""
+    live, report = drawn(history[:-1], START_MS + 10_000_000), drawn(history)
+    assert differences(live, report) == []
+    early = drawn(history[: len(history) // 2], START_MS + 10_000_000)
+    behind = differences(live, early)
+    assert {one.partition(":")[0] for one in behind} >= {"timeline", "stages", "events"}

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.observe.page.histories import START_MS, attempt, folded, many, recorded, task, told
+from tests.observe.page.histories import START_MS, attempt, begun, folded, many, recorded, task, told
 from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.observations import State
-from yarnspec.core.tasks.running_attempts import RunningAttempt
-from yarnspec.observe.page.attempts import AttemptTable
+from yarnspec.core.messages.recoveryevents import ShuffleRestored
+from yarnspec.observe.forms.moments import at_time
+from yarnspec.observe.page import attempts, page_fold
+from yarnspec.observe.page.attempts import LOST_WITH_DRIVER, AttemptTable
 from yarnspec.observe.page.container_rows import over_time
 from yarnspec.observe.page.drawing import Scale, busy, strip
 from yarnspec.observe.page.host_rows import host_rows
+from yarnspec.observe.page.missing import FoldedKind, Missing
+from yarnspec.observe.page.page import page
 from yarnspec.observe.page.scene import Scene, scene_of
 from yarnspec.observe.page.sentences import sentences
 from yarnspec.observe.page.stage_rows import lateness_of, stage_rows
@@ -24,9 +31,9 @@ from yarnspec.observe.page.timeline import timeline
 STAGE = events.StageStarted(stage=0, stage_attempt=0, name="count", tasks=12)
 
 
-def scene(*messages: events.Event | commands.Command, running: tuple[RunningAttempt, ...] = ()) -> Scene:
+def scene(*messages: events.Event | commands.Command) -> Scene:
     fold, document = folded(told(*messages))
-    return scene_of(fold, document, START_MS + 60_000, running)
+    return scene_of(fold, document, START_MS + 60_000)
 
 
 def slow_host(took_ms: int = 30_000) -> list[events.TaskFinished]:
@@ -48,29 +55,145 @@ class TestAttempts:
         assert found.attempts.succeeded.all()
 
     def test_the_oldest_are_forgotten_and_that_is_said(self) -> None:
-        table = AttemptTable(most=10_000)
+        missing = Missing()
+        table = AttemptTable(missing, most=10_000)
         for number in range(40_000):
             table.add((0, number, 0, number, 0, 0, int(State.SUCCESS), 0, number, number + 1, -1))
         kept = table.table()
         assert 10_000 <= len(kept) < 40_000
-        assert table.forgotten == 40_000 - len(kept)
-        assert int(kept.launch_ms.min()) == table.forgotten_until_ms
+        assert missing.of(FoldedKind.ATTEMPTS) == (40_000 - len(kept), int(kept.launch_ms.min()))
 
     def test_what_runs_is_there_until_now(self) -> None:
-        now = RunningAttempt(
-            stage=0,
-            stage_attempt=0,
-            index=3,
-            attempt=0,
-            task_id=3,
-            executor_id="1",
-            host="w9",
-            launch_ms=START_MS + 4_000,
-        )  # fmt: skip
-        found = scene(attempt(), STAGE, task(0), running=(now,))
+        found = scene(attempt(), STAGE, begun(0), task(0), begun(3, host="w9"))
         assert found.attempts.running.tolist() == [False, True]
         assert int(found.attempts.finish_ms[-1]) == START_MS + 60_000
-        assert {band.host: list(band.bars) for band in timeline(found).bands} == {"w1": ["ok"], "w9": ["running"]}
+        bars = {band.host: list(band.bars) for band in timeline(found).bands}
+        assert bars == {"w1": ["ok"], "w9": ["running"]}
+
+    @pytest.mark.parametrize(
+        ("last", "state"),
+        [
+            (events.DriverLost(exit_code=137, reason="killed"), LOST_WITH_DRIVER),
+            (commands.FinishApplication(reason="killed by me", status="KILLED", exit_code=7), State.KILLED),
+            (events.DriverReady(driver_url="spark://d:2"), State.KILLED),
+        ],
+        ids=["the driver dies", "the application ends", "another context begins"],
+    )
+    def test_what_ran_when_its_driver_ended(self, last: events.Event | commands.Command, state: int) -> None:
+        found = scene(attempt(), STAGE, task(0), begun(3, host="w9"), last)
+        assert found.attempts.state.tolist() == [State.SUCCESS, state]
+        assert found.attempts.took_ms.tolist() == [1_000, 2_000]
+        assert not found.fold.running
+
+    def test_what_ran_when_the_application_master_died(self) -> None:
+        fold, document = folded([
+            *told(attempt(), STAGE, task(0), begun(3, host="w9")),
+            *told(attempt(2, "it was lost"), STAGE, begun(0, launch_ms=START_MS + 10_000), epoch=2, step_ms=9_000),
+        ])  # fmt: skip
+        found = scene_of(fold, document, START_MS + 60_000)
+        assert found.attempts.state.tolist() == [State.SUCCESS, LOST_WITH_DRIVER, State.RUNNING]
+        assert found.attempts.took_ms.tolist() == [1_000, 6_000, 50_000]
+        assert [one.state for one in fold.stages] == ["FAILED", "RUNNING"]
+        assert {band.host: list(band.bars) for band in timeline(found).bands} == {
+            "w1": ["ok", "running"],
+            "w9": ["gone"],
+        }
+        assert {one.host: (one.lost, one.killed) for one in host_rows(found)[0]}["w9"] == (1, 0)
+        assert [one.lost for one in stage_rows(found)[0]] == [1, 0]
+        assert any("1 task attempt ran then and was lost" in one.text for one in sentences(found))
+
+    def test_nothing_runs_in_an_application_that_was_killed(self) -> None:
+        fold, document = folded(told(attempt(), STAGE, task(0), begun(3)))
+        killed = msgspec.structs.replace(document, state="KILLED")
+        assert scene_of(fold, killed, START_MS + 60_000).attempts.lost.tolist() == [False, True]
+
+
+KEPT: dict[FoldedKind, Callable[[int], events.Event | commands.Command]] = {
+    FoldedKind.RUNNING: begun,
+    FoldedKind.FAILURES: lambda number: task(number, state="FAILED", failure="no space left"),
+    FoldedKind.BLOCKS: lambda number: _block(f"w{number}"),
+    FoldedKind.CONTAINERS: lambda number: events.ContainerStarted(
+        executor_id="1", container_id=f"c{number}", host="w1"
+    ),
+    FoldedKind.TURNS: lambda number: commands.BeginEpoch(reason="it died", epoch=number, restart=1),
+    FoldedKind.COPIES: lambda number: commands.LaunchCopy(
+        stage=0, stage_attempt=0, index=number, not_hosts=(), reason="slow"
+    ),
+    FoldedKind.WANTED: lambda number: events.TargetExecutorsChanged(count=number),
+    FoldedKind.WAITS: lambda number: events.PendingExplained(reason=f"reason {number}"),
+    FoldedKind.RESTORED: lambda number: ShuffleRestored(
+        shuffle=number, wanted=1, restored=1, waited_ms=1, by_host={}, not_restored={}
+    ),
+    FoldedKind.EVENTS: lambda number: commands.Warn(reason=f"warning {number}"),
+    FoldedKind.VERDICTS: lambda number: commands.JudgeTasks(
+        reason="slow",
+        verdicts=(
+            commands.Verdict(
+                stage=0, stage_attempt=0, index=number, attempt=0, task_id=number, host="w1", executor_id="1",
+                detector="execution-time", elapsed_ms=9, reason="slow", numbers={},
+            ),
+        ),
+    ),
+}  # fmt: skip
+"""Messages of each kind of which a fold keeps only so many."""
+
+
+def _block(host: str) -> commands.BlockHost:
+    return commands.BlockHost(reason="r", host=host, until_ms=None, by="me", cause="asked")
+
+
+class TestMissing:
+    @pytest.mark.parametrize("kind", sorted(set(FoldedKind) - {FoldedKind.ATTEMPTS}))
+    def test_the_oldest_of_each_kind_are_forgotten_and_that_is_said(
+        self, kind: FoldedKind, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for bound in (
+            "_MOST_RUNNING",
+            "_MOST_BLOCKS",
+            "_MOST_CONTAINERS",
+            "_MOST_MOMENTS",
+            "_MOST_STEPS",
+            "_MOST_COPIES",
+        ):
+            monkeypatch.setattr(page_fold, bound, 40)
+        monkeypatch.setattr(attempts, "_MOST_TEXTS", 40)
+        fold, document = folded(told(*map(KEPT[kind], range(400))))
+        count, until_ms = fold.missing.of(kind)
+        assert 0 < count < 400
+        assert START_MS < until_ms <= START_MS + 400_000
+        assert f"The page no longer has {count:,} {kind}, up to {at_time(until_ms)}." in page(fold, document, START_MS)
+
+    def test_blocks_that_hold_outlast_those_that_have_ended(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(page_fold, "_MOST_BLOCKS", 8)
+        ended = [
+            message
+            for number in range(1, 20)
+            for message in (
+                _block(f"w{number}"),
+                commands.UnblockHost(reason="over", host=f"w{number}"),
+            )
+        ]
+        fold, _ = folded(told(attempt(), _block("w0"), *ended))
+        assert [one.host for one in fold.blocks if one.ended_ms is None] == ["w0"]
+        assert len(fold.blocks) + fold.missing.of(FoldedKind.BLOCKS).number == 20
+
+    def test_gaps_in_an_epoch_and_between_epochs(self) -> None:
+        first, _, third = told(attempt(), STAGE, task(0))
+        later = told(attempt(2), epoch=2, step_ms=10_000)
+        died = events.DriverLost(exit_code=137, reason="killed")
+        fourth = told(attempt(3), died, epoch=4, step_ms=20_000)
+        fifth = told(commands.BeginEpoch(reason="it died", epoch=5, restart=1), epoch=5, step_ms=60_000)
+        fold, _ = folded([first, third, *later, *fourth, *fifth])
+        *gaps, last = fold.missing.sentences()
+        assert last == "Before them the records have 1 gap more, with at least 1 record."
+        assert [one.partition(" ")[0] for one in gaps] == ["The", "No", "The"]
+        assert "driver epoch 1 stop at" in gaps[0]
+        assert "No record of driver epoch 3, before" in gaps[1]
+        assert "driver epoch 2 stop at" in gaps[2]
+
+    def test_a_complete_history_lacks_nothing(self) -> None:
+        fold, _ = folded(recorded(6)[:200])
+        assert fold.missing.sentences() == []
 
 
 class TestSpeeds:
@@ -88,6 +211,32 @@ class TestSpeeds:
         found = scene(attempt(), STAGE, *(one for one in slow_host() if one.host != "w2"), *killed)
         assert host_rows(found)[0][0].host == "w2"
         assert found.speeds.slow(found.hosts.index("w2"))
+
+
+class TestHosts:
+    def test_a_block_of_the_host_is_told_from_blocks_for_a_task_or_of_an_executor(self) -> None:
+        for_tasks = [
+            message
+            for index in (1, 2)
+            for message in (
+                msgspec.structs.replace(_block("w1"), level="task", stage=0, index=index),
+                commands.UnblockHost(reason="over", host="w1", level="task", stage=0, index=index),
+            )
+        ]
+        executor = commands.BlockExecutor(
+            reason="r", host="w1", executor_id="3", until_ms=None, by="me", cause="faulty", level="stage", stage=0
+        )
+        whole = [_block("w1"), commands.UnblockHost(reason="over", host="w1")]
+        found = scene(attempt(), STAGE, task(0), *for_tasks, *whole, executor)
+        [host] = [one for one in host_rows(found)[0] if one.host == "w1"]
+        assert host.state == (
+            "executor 3 blocked for stage 0 (faulty); was blocked once; was blocked for single stages or tasks 2 times"
+        )
+        assert (host.tone, host.block) == ("warn", None)
+        [band] = [one for one in timeline(found).bands if one.host == "w1"]
+        assert (len(band.blocks), len(band.narrow), band.blocked) == (1, 3, False)
+        assert "blocked once" in band.label
+        assert any("blocked for task 0.2 (asked)" in one.text for one in band.narrow)
 
 
 class TestStages:
@@ -122,7 +271,7 @@ class TestTasks:
             task(0, state="KILLED", finish_ms=START_MS + 8_100),
         )  # fmt: skip
         [group] = task_groups(found)
-        assert [one.kind for one in group.tasks[0].attempts] == ["lost", "won"]
+        assert [one.kind for one in group.tasks[0].attempts] == ["killed", "won"]
         [copy], more = copy_rows(found)
         assert (copy.task, copy.winner, copy.original, copy.copy, copy.why, more) == (
             "0.0", "the copy", "w1, 5.1 s", "w2, 3.0 s", "slow: 4.0 x", 0

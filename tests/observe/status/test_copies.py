@@ -96,8 +96,8 @@ class TestCopies:
         document = status(STAGE, SLOW, COPY)
         (stage,) = document.stages
         assert stage.metrics is not None
-        assert (stage.metrics.num_slow_tasks, stage.metrics.speculative_threshold_of_time) == (1, 60_000.0)
-        assert (stage.copies_running, stage.metrics.num_effective_copies) == (1, 0)
+        assert (stage.metrics.slow_tasks, stage.metrics.speculative_threshold_ms) == (1, 60_000.0)
+        assert (stage.copies_running, stage.metrics.effective_copies) == (1, 0)
         assert document.speculation is not None
         assert document.speculation.detector == "execution-time"
         assert document.speculation.ledger.copies_running == 1
@@ -114,7 +114,7 @@ class TestCopies:
         won = (ended("SUCCESS", 5_000, copy=True), ended("KILLED", 80_000), finished)
         (stage,) = status(STAGE, SLOW, COPY, summary, *won).stages
         assert stage.metrics is not None
-        assert (stage.metrics.num_slow_tasks, stage.metrics.num_effective_copies, stage.copies_running) == (0, 1, 0)
+        assert (stage.metrics.slow_tasks, stage.metrics.effective_copies, stage.copies_running) == (0, 1, 0)
 
     def test_why_a_stage_had_no_copies_is_in_its_last_summary(self) -> None:
         figures = StageSpeculation(
@@ -131,10 +131,10 @@ class TestCopies:
         document = status(STAGE, SLOW, COPY, ended("SUCCESS", 5_000, copy=True), ended("KILLED", 80_000))
         (stage,) = document.stages
         assert stage.metrics is not None
-        assert stage.metrics.num_effective_copies == 1
-        assert stage.metrics.speculative_execution_fastest_finished_count_metrics == 1
-        assert stage.metrics.execution_index_to_running_timespan == {1: 80_000}
-        assert (stage.metrics.num_slow_tasks, stage.copies_running, stage.wasted_ms) == (0, 0, 0)
+        assert stage.metrics.effective_copies == 1
+        assert stage.metrics.fastest_copies == 1
+        assert stage.metrics.running_ms_by_index == {1: 80_000}
+        assert (stage.metrics.slow_tasks, stage.copies_running, stage.wasted_ms) == (0, 0, 0)
         assert document.speculation is not None
         ledger = document.speculation.ledger
         assert (ledger.copies_launched, ledger.copies_won, ledger.spent_ms, ledger.gained_ms) == (1, 1, 5_000, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 
+from yarnspec.core.messages.figures import StageMetrics
 from yarnspec.observe.forms.document import (
     BlockedHost,
     BlockStatus,
@@ -13,7 +14,6 @@ from yarnspec.observe.forms.document import (
     KeptOnHost,
     RecoveryStatus,
     SpeculationStatus,
-    StageMetrics,
     StageStatus,
     StatusDocument,
     TaskCounts,
@@ -21,14 +21,14 @@ from yarnspec.observe.forms.document import (
 from yarnspec.observe.status.metrics import exposition
 
 METRICS = StageMetrics(
-    num_slow_tasks=2,
-    num_effective_copies=1,
-    min_finished_for_speculation_threshold_metrics=6,
-    finished_execution_count_metrics=6,
-    speculative_execution_count_metrics=2,
-    speculative_threshold_of_time=60_000.0,
-    execution_index_to_running_timespan={4: 70_000, 5: 71_000},
-    speculative_execution_fastest_finished_count_metrics=1,
+    slow_tasks=2,
+    effective_copies=1,
+    min_finished_for_speculation=6,
+    finished_executions=6,
+    speculative_executions=2,
+    speculative_threshold_ms=60_000.0,
+    running_ms_by_index={4: 70_000, 5: 71_000},
+    fastest_copies=1,
 )
 STAGE = StageStatus(stage=3, stage_attempt=1, name="c", tasks=8, finished=6, failed=0, state="RUNNING", metrics=METRICS)
 DOCUMENT = StatusDocument(

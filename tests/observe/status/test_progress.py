@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 
 import msgspec
 import pytest
@@ -92,8 +93,17 @@ def test_what_yarn_says_again_with_other_numbers_is_said_once_and_without_detail
         "executors: 0 of 2 run",
         "waiting: Node has 512 MB.",
         "warning: careful",
-        "executors: 1 of 2 run",
     ]
+
+
+def test_executors_are_told_when_all_run_and_when_some_are_lost() -> None:
+    counts = [(0, 0), (0, 4), (1, 4), (3, 4), (4, 4), (3, 4), (4, 4), (4, 8), (6, 8), (8, 8), (0, 0)]
+    seen = [
+        msgspec.structs.replace(RUNNING, running_containers=running, wanted_containers=wanted)
+        for running, wanted in counts
+    ]
+    said = [line for before, now in itertools.pairwise(seen) for line in changes(before, now)]
+    assert said == [f"executors: {told} run" for told in ("0 of 4", "4 of 4", "3 of 4", "4 of 4", "8 of 8")]
 
 
 def test_copies_are_told_when_their_number_changes() -> None:

@@ -77,6 +77,7 @@ def app(**changed: Any) -> dict[str, Any]:
         "startedTime": 1,
         "finishedTime": 0,
         "amHostHttpAddress": "127.0.0.3:32919",
+        "amContainerLogs": "http://127.0.0.3:32919/node/containerlogs/container_1/ada",
         "masterNodeId": "127.0.0.3:24703",
         **changed,
     }
@@ -150,6 +151,7 @@ def test_an_applications_report() -> None:
         with pytest.raises(NotFound, match="not an application id"):
             manager.application("../conf")
     assert (report.am_host, report.tags, report.ended) == ("127.0.0.3", ("a", "b"), False)
+    assert report.am_logs == "http://127.0.0.3:32919/node/containerlogs/container_1/ada"
 
 
 def test_a_resource_manager_that_has_not_read_its_state_yet_is_waited_for() -> None:

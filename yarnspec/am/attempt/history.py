@@ -38,10 +38,10 @@ _COPY_BYTES_MAX = 1024**3
 
 
 class CopiedEvents:
-    """A growing file in the history, with a copy beside it on the local disk, for the page.
+    """A growing file in the history, with a copy beside it on the local disk, for those who look.
 
-    A file on the cluster's file system can be read only when its writer has closed it, and the page needs the events
-    before. The copy never makes anything fail, and ends before the local disk is full.
+    A file on the cluster's file system can be read only when its writer has closed it, and the page and those who ask
+    the negotiator need the events before. The copy never makes anything fail, and ends before the local disk is full.
     """
 
     def __init__(self, writer: LineWriter, copy: Path) -> None:
@@ -149,9 +149,11 @@ class ApplicationHistory:
                 options=msgspec.to_builtins(self._plan.options),
             )
         )
-        return CopiedEvents(
-            self._history.open_events(application_id, epoch), self._place.directory / copied_events(epoch)
-        )
+        return CopiedEvents(self._history.open_events(application_id, epoch), self.copied_events(epoch))
+
+    def copied_events(self, epoch: int) -> Path:
+        """The local copy of an epoch's event log."""
+        return self._place.directory / copied_events(epoch)
 
     def begin_journal(
         self,

@@ -14,7 +14,8 @@ import msgspec
 
 from yarnspec.core.journal.journalrecords import ApplicationRegistered
 from yarnspec.plan import Plan
-from yarnspec.spark.properties import LOCAL_SCHEMES, PROGRAM_LISTS
+from yarnspec.spark.properties import LOCAL_SCHEMES, PROGRAM_LISTS, local_jars
+from yarnspec.spark.variables import set_variables
 
 _PIECE_BYTES = 1024 * 1024
 _PYTHON_S = 20.0
@@ -40,7 +41,9 @@ def identify(plan: Plan, properties: dict[str, str], *, application_id: str, dir
         UnknownProgramError: a file of the program is where nobody can look, or the driver's Python does not answer.
     """
     program = hashlib.sha256()
-    for name in [plan.program.primary, *plan.program.python_files, *_listed(properties)]:
+    environment = set_variables(plan.driver_environment, os.environ)
+    jars = {key: local_jars(properties[key], environment) for key in PROGRAM_LISTS if key in properties}
+    for name in [plan.program.primary, *plan.program.python_files, *_listed(jars)]:
         program.update(f"{name} {_digest(_path(name, directory))}\n".encode())
     arguments = msgspec.json.encode([plan.program.arguments, sorted(plan.driver_environment.items())])
     return ApplicationRegistered(
@@ -53,8 +56,8 @@ def identify(plan: Plan, properties: dict[str, str], *, application_id: str, dir
     )
 
 
-def _listed(properties: dict[str, str]) -> Iterable[str]:
-    return [name.strip() for key in PROGRAM_LISTS for name in properties.get(key, "").split(",") if name.strip()]
+def _listed(lists: dict[str, str]) -> Iterable[str]:
+    return [name.strip() for names in lists.values() for name in names.split(",") if name.strip()]
 
 
 def _path(name: str, directory: Path) -> Path:

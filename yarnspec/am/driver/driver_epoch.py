@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -14,6 +15,9 @@ from yarnspec.plan import OWN_NAMES, SPARK_PROPERTIES_FILE, SPARK_SECRET_FILE, P
 from yarnspec.spark import properties
 from yarnspec.spark.driver import PLANNED, DriverExit, DriverProcess
 from yarnspec.spark.last_words import exception_line
+
+_NO_CONTEXT = 13
+"""Spark's own exit code for it."""
 
 
 class DriverEpoch:
@@ -37,6 +41,7 @@ class DriverEpoch:
             plan, directory=place.directory, log_directory=place.log_directory, properties=self._properties
         )
         self._stopping = False
+        self._ready = False
         self.ended_ms = 0
         """When it ended by itself; 0: it has not, or was never started."""
         self.saved: Callable[[], Path | None] = lambda: None
@@ -50,6 +55,7 @@ class DriverEpoch:
     def listens_at(self, address: str) -> None:
         """The driver is ready and listens there: if the planned port is taken, Spark takes one of the next."""
         self._address = address
+        self._ready = True
         self._gate.open()
 
     def start(self) -> int:
@@ -68,12 +74,28 @@ class DriverEpoch:
             saved=self.saved(),
             behind_page=self._plan.options.am.page,
         )
+        if "local:" in complete.get("spark.jars", ""):
+            complete["spark.jars"] = properties.local_jars(complete["spark.jars"], self._driver.environment())
         properties.write(self._properties, complete)
         owned = (*self._plan.owned_keys, *self._plan.sized_properties)
         self._driver.owned = {key: complete[key] for key in owned if key in complete}
         self._driver.sized = tuple(self._plan.sized_properties)
         self._driver.planned = {key: value for key, value in complete.items() if key.startswith(PLANNED)}
-        return self._driver.start(self._ended)
+        pid = self._driver.start(self._ended)
+        if self._plan.context_wait_ms:
+            timer = threading.Timer(self._plan.context_wait_ms / 1000, self._made_no_context)
+            timer.daemon = True
+            timer.start()
+        return pid
+
+    def _made_no_context(self) -> None:
+        """As under Spark, such a program is ended and has failed: ``spark.yarn.am.waitTime``, where it is set."""
+        if self._ready or self._stopping or self.ended_ms:
+            return
+        self.stop()
+        self.ended_ms = int(time.time() * 1000)
+        reason = f"the program made no SparkContext within {self._plan.context_wait_ms} ms (spark.yarn.am.waitTime)"
+        self.post(events.DriverFinished(exit_code=_NO_CONTEXT, reason=reason, traceback=""))
 
     def stop(self, grace_s: float = 5.0) -> None:
         """End it and everything below it."""

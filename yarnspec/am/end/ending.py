@@ -55,10 +55,10 @@ def finish_application(
     """End the application for good; returns whether the ResourceManager will hear this result.
 
     The result stands in the history before YARN says that the application ended: who waits for the end finds it. It
-    stands there before anything is waited for, too: should this process die now, the next attempt ends with it instead
-    of running the program again. Afterwards this process has to end with 0: then Skein unregisters, however long the
-    ResourceManager is away, and the provider puts the result in. With any other code Skein would leave it to the
-    ResourceManager to start the program once more.
+    also stands there before this function waits for anything. Should this process die now, the next attempt ends with
+    that result instead of running the program again. Afterwards this process has to end with 0: then Skein unregisters,
+    however long the ResourceManager is away, and the provider puts the result in. With any other code Skein would leave
+    it to the ResourceManager to start the program once more.
 
     ``write_report``: what draws the last status, once all events are written; it raises nothing.
     """

@@ -22,20 +22,16 @@ import tenacity
 
 from yarnspec.am.journal.replies import Answering, Replies
 from yarnspec.am.journal.saved_shuffles import write_saved
+from yarnspec.core.journal.carriedtexts import ProgramProgress, lost_of, progress_of, progress_record
 from yarnspec.core.journal.journalrecords import (
     ApplicationRegistered,
     EpochBegan,
-    InputsRead,
-    JobCommitted,
     JournalRecord,
     MapFinished,
     ShuffleDropped,
     ShuffleFacts,
     ShuffleNotReusable,
     ShuffleRegistered,
-    WriteBegan,
-    WriteCommitting,
-    WriteForgotten,
 )
 from yarnspec.core.journal.journalstate import Recorded
 from yarnspec.core.journal.overdue import waits_of
@@ -45,18 +41,7 @@ from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages.carried import parts_of, record_of_part
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event
-from yarnspec.core.recovery.savedwork import (
-    ProgramProgress,
-    Taken,
-    changed,
-    lost_of,
-    lost_record,
-    moved_writes,
-    progress_of,
-    progress_record,
-    saved_shuffles,
-    saved_writes,
-)
+from yarnspec.core.recovery.savedwork import Taken, changed, moved_writes, saved_shuffles, saved_writes
 from yarnspec.journal.errors import Fenced, JournalStopped
 from yarnspec.journal.replay import Past
 from yarnspec.journal.writer import Stopped
@@ -66,24 +51,6 @@ _log = structlog.get_logger()
 _NO_STAGE = -1
 _AGAIN_S = 2.0
 _WORD_S = 5.0
-
-RECORDS = (
-    commands.OfferSaved,
-    commands.RecordProgram,
-    commands.RecordState,
-    commands.RecordShuffle,
-    commands.RefuseShuffles,
-    commands.ForgetShuffle,
-    commands.RecordProgress,
-    commands.AnswerShuffle,
-    commands.RecordWrite,
-    commands.RecordCommitting,
-    commands.RecordCommit,
-    commands.ForgetWrites,
-    commands.RecordLost,
-    commands.AnswerWrite,
-)
-"""The commands that are carried out here."""
 
 
 class OpenJournal(Protocol):
@@ -181,7 +148,7 @@ class Recording:
         self._replies.connected(bridge)
 
     def perform(self, command: Command) -> None:
-        """Carry out one of ``RECORDS``. For the shell's thread."""
+        """Carry out a command that is ``IN_JOURNAL``. For the shell's thread."""
         if isinstance(command, commands.AnswerShuffle | commands.AnswerWrite):
             self._replies.put(command, self._last)
         elif isinstance(command, commands.OfferSaved):
@@ -414,30 +381,10 @@ class Recording:
             case commands.RecordProgress(epoch=epoch, jobs=jobs):
                 journal.append(progress_record(ProgramProgress(epoch, jobs)))
             case _:
-                for record in records_of_write(command):
+                for record in command.records():
                     self._last = journal.append_durable(record)
 
     def _end(self, *shuffles: int) -> None:
         with self._lock:
             for shuffle in shuffles:
                 self._taken.end(shuffle)
-
-
-def records_of_write(command: Command) -> list[JournalRecord]:
-    """The records for a command about a write; none for any other command."""
-    match command:
-        case commands.RecordWrite():
-            fields = ("ordinal", "mode", "job", "epoch", "existed", "instead", "defers")
-            known = {name: getattr(command, name) for name in fields}
-            return [WriteBegan(plan=command.signature, paths=(command.path,), **known)]
-        case commands.RecordCommitting():
-            read = InputsRead(epoch=command.epoch, ordinal=command.earliest, places=command.read)
-            shown = msgspec.convert(command, WriteCommitting, from_attributes=True)
-            return [*([read] if read.places else []), shown]
-        case commands.RecordCommit(ordinal=ordinal, signature=plan, path=path):
-            return [JobCommitted(ordinal=ordinal, plan=plan, paths=(path,))]
-        case commands.ForgetWrites(ordinals=ordinals, moved=moved):
-            return [WriteForgotten(ordinal=one, moved=one in moved) for one in ordinals]
-        case commands.RecordLost(reason=why):
-            return [lost_record(why)]
-    return []

@@ -13,8 +13,7 @@ from yarnspec.am.loop.shell import Shell
 from yarnspec.core.copies.speculationview import Explanation, SpeculationView
 from yarnspec.core.messages import commands
 from yarnspec.core.messages.commands import Command
-from yarnspec.core.messages.events import BlockRequested, HostReport, ScaleRequested, UnblockRequested
-from yarnspec.core.tasks.running_attempts import RunningAttempt
+from yarnspec.core.messages.events import BlockRequested, HostReport, RunningAttempt, ScaleRequested, UnblockRequested
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.http.rest import (
     RUNNING_LIMIT,

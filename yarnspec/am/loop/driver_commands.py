@@ -175,7 +175,7 @@ class DriverCommandQueue:
                     self._tell(bridge, over, doing)
             except Exception as error:  # the next one is to be given all the same
                 _log.exception("an order failed")
-                self._post(events.PlacementProblem(message=f"an order failed: {error}"))
+                self._post(events.ProblemNoticed(message=f"an order failed: {error}"))
 
     def _tell(self, bridge: DriverBridge | None, over: int, orders: Sequence[Command]) -> None:
         if bridge is None:

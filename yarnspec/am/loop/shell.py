@@ -18,7 +18,7 @@ import structlog
 
 from yarnspec.am.executors.executor_containers import ExecutorContainers
 from yarnspec.am.executors.placement_file import PlacementFile
-from yarnspec.am.journal.journal_recorder import RECORDS, Recording
+from yarnspec.am.journal.journal_recorder import Recording
 from yarnspec.am.loop.driver_commands import ORDERS, DriverCommandQueue, grouped
 from yarnspec.am.loop.inbox import Inbox, Question
 from yarnspec.core.lifecycle.refusals import COMMANDS
@@ -197,7 +197,7 @@ class Shell:
             self._write_again_ms = self._clock_ms() + _WRITE_AGAIN_MS
             self._placement.write_again()
         if problem and problem != self._told_problem:
-            self.post(events.PlacementProblem(message=problem))
+            self.post(events.ProblemNoticed(message=f"placement: {problem}"))
         self._told_problem = problem
 
     def _fire_timers(self) -> None:
@@ -240,7 +240,8 @@ class Shell:
                 self._perform(group)
             except Exception as error:
                 _log.exception("a command failed", command=type(group[0]).__name__)
-                self.post(events.PlacementProblem(message=f"{type(group[0]).__name__} failed: {error}"))
+                said = (type(group[0]).__doc__ or "").partition(".")[0]
+                self.post(events.ProblemNoticed(message=f"a decision was not carried out ({said}): {error}"))
         if isinstance(event, events.DriverReady) and event.ui_url:
             self._show_spark(event.ui_url)
         return answer
@@ -286,7 +287,7 @@ class Shell:
         if isinstance(command, ORDERS):
             self._orders.perform(group)
             return
-        if isinstance(command, RECORDS):
+        if command.IN_JOURNAL:
             if self._driver.recording is not None:
                 self._driver.recording.perform(command)
             return

@@ -73,7 +73,8 @@ class ProviderEvents:
                 events.ContainersPreempted(container_ids=tuple(told["container_ids"]), strict=bool(told["strict"]))
             )
         elif kind in {"error", "rejected"}:
-            self._post(events.PlacementProblem(message=str(told.get("message") or told.get("why") or told)))
+            said = told.get("message") or told.get("why") or told
+            self._post(events.ProblemNoticed(message=f"placement: {said}"))
         elif kind == "nodes":
             self._on_hosts_changed()
 

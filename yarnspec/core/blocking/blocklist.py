@@ -227,9 +227,9 @@ class Blocklist:
     def keep_enough(self, new: Key | None = None) -> list[Command]:
         """Lift automatic blocks, the next to expire first, while more running hosts are blocked than the share allows.
 
-        For a single task: while all are. Hosts that are lost bring it about, and people who block more; after ``new``,
-        a block that was made, only what it reaches is looked at. Users' blocks stay: they promise that nothing starts
-        there, and the resource wait tells when that costs the job.
+        For a single task: while all are. Too many are blocked after hosts were lost, or when people blocked more. After
+        ``new``, a block that was made, only what it reaches is looked at. Users' blocks stay: they promise that nothing
+        starts there, and the resource wait tells when that costs the job.
         """
         done: list[Command] = []
         running = self._hosts.running

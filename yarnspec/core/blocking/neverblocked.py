@@ -1,7 +1,7 @@
 """The hosts that nothing blocks by itself (``blocklist.never_hosts``), and which of them would be blocked otherwise.
 
 No detector's block of such a host is made, at no level, nor one of an executor there. Tasks are copied and tried again
-as on other hosts. What people ask for holds on these hosts too.
+as on other hosts. Blocks that people ask for hold on these hosts too.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class Asks:
     def drop(self, wanted_id: str, profile: int) -> None:
         """One container less is to come for executors of this profile.
 
-        YARN's answer to one request may have been placed as another one of the same kind: when the named ask is gone
+        YARN's answer to one request may have been placed as another one of the same kind. If the named ask is gone
         already, the newest one of the profile goes, so that there are as many asks as requests.
         """
         if wanted_id not in self._by_id:

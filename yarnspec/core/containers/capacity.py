@@ -10,7 +10,7 @@ from typing import NamedTuple
 from yarnspec.core.containers.executor_rows import Executor
 from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.containers.profiles import USUAL
-from yarnspec.core.messages.settings import Settings
+from yarnspec.core.messages.settings import Settings, slots_of
 from yarnspec.core.tasks.stagetasks import StageTasks
 from yarnspec.core.tasks.task_table import TaskTable
 
@@ -26,8 +26,8 @@ class Slots:
     """The slots of the executors that run now."""
 
     def __init__(self, settings: Settings, containers: ExecutorTable, table: TaskTable) -> None:
-        self._task_cpus = max(1, settings.task_cpus)
-        self._most = settings.executor_tasks_max or math.inf
+        self._task_cpus = settings.task_cpus
+        self._most = settings.executor_tasks_max
         self._containers = containers
         self._table = table
 
@@ -41,7 +41,7 @@ class Slots:
         size = self._containers.profiles.of(row.profile)
         if row.profile or not row.cores:
             return size.slots
-        return max(1, int(min(row.cores // self._task_cpus, self._most)))
+        return slots_of(row.cores, self._task_cpus, self._most)
 
     def running(self) -> list[Executor]:
         """The executors that are registered and stay."""

@@ -6,10 +6,10 @@ One row an executor. Its states, and who moves it:
        │                      │                        │
        └── withdrawn          └──────── unwanted ──────┴──▶ releasing ──▶ (lost: the row goes)
 
-A row counts towards the target until it is releasing or lost. What is missing is asked for again with new executor
-ids, except what is held back: replacements that wait for a back-off or for the driver.
+A row counts towards the target until it is releasing or lost. Missing containers are asked for again with new executor
+ids. Only replacements that wait for a back-off or for the driver are held back.
 
-Beside the target there may be *extra* containers, for copies of slow tasks: they have a number of their own and are
+Beside the target there may be *extra* containers, for copies of slow tasks. They have a number of their own and are
 kept off certain hosts. One that has a container takes the place of an ordinary one that is missing.
 
 While map outputs of an earlier driver are waited for, the hosts that hold them are *required hosts*. Each gets one
@@ -197,11 +197,10 @@ class ExecutorTable:
 
     def by_profile(self, executor_ids: tuple[str, ...]) -> dict[int, tuple[str, ...]]:
         """These executors by the number of their profile."""
-        found: dict[int, tuple[str, ...]] = {}
+        found: dict[int, list[str]] = {}
         for executor_id in executor_ids:
-            profile = self._rows[executor_id].profile
-            found[profile] = (*found.get(profile, ()), executor_id)
-        return found
+            found.setdefault(self._rows[executor_id].profile, []).append(executor_id)
+        return {profile: tuple(ids) for profile, ids in found.items()}
 
     def _ask_one(self, *, extra: bool = False, profile: int = USUAL) -> str:
         self._issued += 1

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import msgspec
 
 from yarnspec.core.messages.events import ExecutorProfile
-from yarnspec.core.messages.settings import Settings
+from yarnspec.core.messages.settings import Settings, slots_of
 
 USUAL = 0
 """Spark's number of the default profile."""
@@ -24,13 +24,12 @@ class Profiles:
 
     def __init__(self, settings: Settings) -> None:
         cores = settings.executor_vcores
-        slots = max(1, cores // max(1, settings.task_cpus))
         self.usual = ExecutorProfile(
             id=USUAL,
             count=0,
             memory_mb=settings.executor_memory_mb,
             cores=cores,
-            slots=max(1, min(slots, settings.executor_tasks_max or slots)),
+            slots=slots_of(cores, settings.task_cpus, settings.executor_tasks_max),
             resources=settings.executor_resources,
         )
         self._others: dict[int, ExecutorProfile] = {}

@@ -6,8 +6,8 @@ known input. Else its time does: a late attempt is expected to need as long agai
 *When would a copy end?* After the start of a copy and the expected time of the task. This is the median of the stage's
 tasks on other hosts, or their time per byte for its bytes. Three tasks to compare with are enough: nobody need wait for
 a quarter of the stage, or for three quarters. If there are none, because the stage has one task only or has just begun,
-the known speed of the host is used instead. MapReduce and LATE (Zaharia et al., 2008) have the same test: copy the task
-that would end last, and only if the copy would end first.
+the known speed of the host is used instead. MapReduce and LATE (Zaharia et al., 2008) have the same test. They copy the
+task that would end last, and only if the copy would end first.
 
 *Is the host to blame?* A task that is late on a host where others are not late has more work than they have. A copy
 would take just as long. So each late task is weighed with everything that is known of its host (see ``host_speed``). A
@@ -50,7 +50,7 @@ from yarnspec.core.tasks.stagetasks import StageTasks
 from yarnspec.core.tasks.task_table import StageKey, TaskTable
 
 MANY = 2_048
-"""How many attempts of a stage one pass looks at closely, the oldest first, for each of three reasons: they are late by
+"""How many attempts of a stage one pass looks at closely, for each of three reasons, the oldest first. They are late by
 time, late by their counters, or on slow hosts. A pass tells of fewer. All of 100,000 would take milliseconds longer."""
 _NO_ROWS = np.empty(0, dtype=np.int64)
 _ON_SLOW_HOST = 1.1

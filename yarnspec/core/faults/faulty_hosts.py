@@ -24,8 +24,8 @@ A block reaches as far as the evidence, as in Spark's ``excludeOnFailure``:
 * no more tasks can be kept off one by one, and many of them wait to be tried elsewhere: their stage is held back. A
   host where everything fails at once gets through dozens of tasks while the others are busy. A task that fails there
   four times ends the job. This is no proof: it ends when three of these tasks have failed elsewhere as well;
-* as many tasks as ``faulty_tasks`` failed there and succeeded elsewhere, and more than chance explains, given all tasks
-  that ended well there and elsewhere: the application is kept off.
+* as many tasks as ``faulty_tasks`` failed there and succeeded elsewhere. They are more than chance explains, given all
+  tasks that ended well there and elsewhere. Then the application is kept off.
 """
 
 from __future__ import annotations

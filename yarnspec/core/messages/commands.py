@@ -5,11 +5,22 @@ Every command carries its ``reason``: the facts and numbers that led to it.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 
 import msgspec
 
-from yarnspec.core.journal.journalrecords import Determinism, WriteMode
+from yarnspec.core.journal.carriedtexts import lost_record
+from yarnspec.core.journal.journalrecords import (
+    Determinism,
+    InputsRead,
+    JobCommitted,
+    JournalRecord,
+    WriteBegan,
+    WriteCommitting,
+    WriteForgotten,
+    WriteMode,
+)
 from yarnspec.core.messages.carried import CarriedPart
 from yarnspec.core.messages.events import Cause, ExecutorProfile, Level
 from yarnspec.core.messages.figures import LedgerFigures, StageSpeculation
@@ -25,7 +36,14 @@ EXIT_KILLED = 7
 class Command(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Base of everything that ``Negotiator.handle`` returns."""
 
+    IN_JOURNAL: ClassVar[bool] = False
+    """Whether the journal carries the command out: ``am/journal/journal_recorder.py``."""
+
     reason: str
+
+    def records(self) -> tuple[JournalRecord, ...]:
+        """The summary records that carry the command out. Empty where the journal does more than to write records."""
+        return ()
 
 
 PlacementRule = Literal["", "spread", "several", "require", "limit", "avoid"]
@@ -34,6 +52,15 @@ PlacementRule = Literal["", "spread", "several", "require", "limit", "avoid"]
 ``spread``: the one host with the fewest of ours. ``several``: one of the emptiest hosts. ``require``: a host with saved
 outputs. ``limit``: a host below ``placement.max_per_host``. ``avoid``: anywhere but on certain hosts.
 """
+RULE_WORDS: Mapping[PlacementRule, str] = {
+    "": "anywhere",
+    "spread": "to spread them, on",
+    "several": "on one of",
+    "require": "for saved outputs, on",
+    "limit": "below the limit, on",
+    "avoid": "anywhere but on certain hosts",
+}
+"""The words for a rule, before the names of hosts."""
 
 
 class WantedContainer(msgspec.Struct, frozen=True, kw_only=True):
@@ -340,7 +367,7 @@ class RefuseBlock(Command, frozen=True):
     kind: Literal["block", "unblock"] = "block"
 
 
-class SlowHostNotBlocked(Command, frozen=True, tag="SpareHost"):
+class SlowHostNotBlocked(Command, frozen=True):
     """Leave a slow or faulty host in use; ``reason`` says why. For the event log: nothing is to be done.
 
     Told once for each host and reason, with the numbers of that moment. Told again if the host was to be blocked in
@@ -366,15 +393,21 @@ class OfferSaved(Command, frozen=True):
     epochs.
     """
 
+    IN_JOURNAL = True
+
     shuffles: tuple[int, ...]
 
 
 class RecordProgram(Command, frozen=True):
     """Write to the journal which program this is: the program made everything that follows in the journal."""
 
+    IN_JOURNAL = True
+
 
 class RecordShuffle(Command, frozen=True):
     """Write to the journal that the map outputs of a shuffle are recorded from now on."""
+
+    IN_JOURNAL = True
 
     shuffle: int
     signature: str
@@ -388,11 +421,15 @@ class RecordShuffle(Command, frozen=True):
 class RefuseShuffles(Command, frozen=True):
     """Write to the journal that nothing of these shuffles may be used again; ``reason`` says why."""
 
+    IN_JOURNAL = True
+
     shuffles: tuple[int, ...]
 
 
 class ForgetShuffle(Command, frozen=True):
     """Write to the journal that nothing of a shuffle is of use any more."""
+
+    IN_JOURNAL = True
 
     shuffle: int
 
@@ -403,12 +440,16 @@ class RecordProgress(Command, frozen=True):
     The epoch has finished something new, or somebody outside has ended its driver.
     """
 
+    IN_JOURNAL = True
+
     epoch: int
     jobs: int
 
 
 class RecordState(Command, frozen=True):
     """Write to the journal what the next attempt's negotiator must know. The event log leaves out the ``parts``."""
+
+    IN_JOURNAL = True
 
     parts: tuple[CarriedPart, ...] = ()
 
@@ -432,6 +473,8 @@ class AnswerShuffle(Command, frozen=True):
     computation that are not used, each with the reason.
     """
 
+    IN_JOURNAL = True
+
     question: int
     shuffle: int | None
     restore: bool = False
@@ -445,6 +488,8 @@ class AnswerShuffle(Command, frozen=True):
 class RecordWrite(Command, frozen=True):
     """Write to the journal that the program is about to change a path; see ``journalrecords.WriteBegan``."""
 
+    IN_JOURNAL = True
+
     ordinal: int
     signature: str
     path: str
@@ -455,12 +500,30 @@ class RecordWrite(Command, frozen=True):
     instead: bool = False
     defers: bool = False
 
+    def records(self) -> tuple[JournalRecord, ...]:
+        """The record that the write has begun."""
+        return (
+            WriteBegan(
+                ordinal=self.ordinal,
+                plan=self.signature,
+                paths=(self.path,),
+                mode=self.mode,
+                job=self.job,
+                epoch=self.epoch,
+                existed=self.existed,
+                instead=self.instead,
+                defers=self.defers,
+            ),
+        )
+
 
 class RecordCommitting(Command, frozen=True):
     """Write to the journal that the files of a write are about to be shown, and what the program has read until now.
 
     ``earliest``: the first of the writes that are under way. ``made`` and ``done_before``: as in ``SavedWrite``.
     """
+
+    IN_JOURNAL = True
 
     ordinal: int
     files: int
@@ -471,13 +534,26 @@ class RecordCommitting(Command, frozen=True):
     done_before: int = 0
     read: tuple[str, ...] = ()
 
+    def records(self) -> tuple[JournalRecord, ...]:
+        """Records of what the program has read, if anything, and that the write is about to commit."""
+        shown = msgspec.convert(self, WriteCommitting, from_attributes=True)
+        if not self.read:
+            return (shown,)
+        return InputsRead(epoch=self.epoch, ordinal=self.earliest, places=self.read), shown
+
 
 class RecordCommit(Command, frozen=True):
     """Write to the journal that a write is complete."""
 
+    IN_JOURNAL = True
+
     ordinal: int
     signature: str
     path: str
+
+    def records(self) -> tuple[JournalRecord, ...]:
+        """The record that the write is committed."""
+        return (JobCommitted(ordinal=self.ordinal, plan=self.signature, paths=(self.path,)),)
 
 
 class ForgetWrites(Command, frozen=True):
@@ -486,12 +562,24 @@ class ForgetWrites(Command, frozen=True):
     ``moved``: those whose files are elsewhere.
     """
 
+    IN_JOURNAL = True
+
     ordinals: tuple[int, ...]
     moved: tuple[int, ...] = ()
+
+    def records(self) -> tuple[JournalRecord, ...]:
+        """One record for each write."""
+        return tuple(WriteForgotten(ordinal=one, moved=one in self.moved) for one in self.ordinals)
 
 
 class RecordLost(Command, frozen=True):
     """Write to the journal that it lacks some writes of earlier epochs to files, and why."""
+
+    IN_JOURNAL = True
+
+    def records(self) -> tuple[JournalRecord, ...]:
+        """The record that some writes are lost."""
+        return (lost_record(self.reason),)
 
 
 class AnswerWrite(Command, frozen=True):
@@ -502,6 +590,8 @@ class AnswerWrite(Command, frozen=True):
     if a later epoch can know that. ``saved``: the write whose files are there. ``check``: compare these files first.
     ``unfinished``: the writes that the driver must look at. ``pending``: whether the driver must ask about inputs.
     """
+
+    IN_JOURNAL = True
 
     question: int
     action: Literal["run", "skip", "stop"] = "run"
@@ -519,7 +609,7 @@ class GiveUpHost(Command, frozen=True):
     host: str
 
 
-class ReportRecoveryLimit(Command, frozen=True, tag="AdmitLimit"):
+class ReportRecoveryLimit(Command, frozen=True):
     """Tell which finished work is not kept or not used again, for the log and the status: nothing is to be done.
 
     ``recording``: whether work that finishes from now on is kept for a next driver. ``about``: the one kind of work

@@ -6,7 +6,7 @@ Times are milliseconds since the Unix epoch.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
@@ -24,10 +24,8 @@ Cause = Literal["asked", "slow", "faulty"]
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Base of everything that is handed to ``Negotiator.handle``."""
 
-
-def type_name(kind: type[msgspec.Struct]) -> str:
-    """The name of a kind of event or command in records and for users; most often that of its class."""
-    return str(kind.__struct_config__.tag)
+    MESSAGE: ClassVar[str] = ""
+    """The message of the driver that becomes this event, if the two have the same fields."""
 
 
 class HostReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -296,11 +294,8 @@ class ResourceManagerReconnected(Event, frozen=True):
     """The AM registered again after a restart or fail-over of the ResourceManager."""
 
 
-class PlacementProblem(Event, frozen=True):
-    """The proxy provider in the AM's JVM, or the AM itself, could not do something about placement.
-
-    Either goes on with the last good state.
-    """
+class ProblemNoticed(Event, frozen=True):
+    """A part of the AM could not do something. It goes on with the last good state. ``message``: for people."""
 
     message: str
 
@@ -393,6 +388,26 @@ class TaskFinished(Event, frozen=True):
     speculative: bool = False
 
 
+class RunningAttempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A task attempt that runs."""
+
+    stage: int
+    stage_attempt: int
+    index: int
+    attempt: int
+    task_id: int
+    executor_id: str
+    host: str
+    launch_ms: int
+    speculative: bool = False
+
+
+class AttemptsStarted(Event, frozen=True):
+    """Task attempts began. One that began and ended between two looks at the driver is told by its end only."""
+
+    attempts: tuple[RunningAttempt, ...]
+
+
 class FeedLagged(Event, frozen=True):
     """The driver observed more than the feed could carry: ``count`` rows of observations were lost on their way."""
 
@@ -422,5 +437,5 @@ def after(event: Event) -> str:
     for field in ("executor_id", "host", "name", "count", "epoch"):
         value = getattr(event, field, None)
         if value is not None:
-            return f"after {type_name(type(event))} ({field} {value})"
-    return f"after {type_name(type(event))}"
+            return f"after {type(event).__name__} ({field} {value})"
+    return f"after {type(event).__name__}"

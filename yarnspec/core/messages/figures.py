@@ -2,58 +2,81 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
-_NAMES = {
-    "slow_tasks": "numSlowTasks",
-    "slow_execution_vertices": "numSlowExecutionVertices",
-    "effective_copies": "numEffectiveCopies",
-    "effective_speculative_executions": "numEffectiveSpeculativeExecutions",
-    "min_finished_for_speculation": "minFinishedForSpeculationThresholdMetrics",
-    "finished_executions": "finishedExecutionCountMetrics",
-    "speculative_executions": "speculativeExecutionCountMetrics",
-    "speculative_threshold_ms": "speculativeThresholdOfTime",
-    "running_ms_by_index": "executionIndex2RunningTimespan",
-    "fastest_copies": "speculativeExecutionFastestFinishedCountMetrics",
-}
 
+class StageMetrics(msgspec.Struct, frozen=True, kw_only=True):
+    """The metrics of one stage attempt.
 
-def set_twins(figures: msgspec.Struct, **twins: str) -> None:
-    """Fill the fields that give a number of another field a second name in JSON: nobody else sets or reads them."""
-    for twin, field in twins.items():
-        msgspec.structs.force_setattr(figures, twin, getattr(figures, field))
-
-
-class StageSpeculation(msgspec.Struct, frozen=True, kw_only=True, rename=_NAMES):
-    """One stage attempt; in records its metrics have the names of the speculative execution proposal (FLINK-10644).
-
-    ``speculative_threshold_ms`` is null while there is none. ``running_ms_by_index`` has the longest originals.
-    ``not_copied`` says why no task of the stage is copied at all. The last two fields hold the numbers of
-    ``slow_tasks`` and ``effective_copies`` under the proposal's names.
+    Their names in JSON and Prometheus are those of the speculative execution proposal (FLINK-10644). The last two hold
+    numbers of others under the proposal's names: nobody sets or reads them.
     """
+
+    slow_tasks: Annotated[
+        int,
+        msgspec.Meta(
+            description="Running tasks that are slow now; 0 when the stage has ended. Where more than 2,048 "
+            "attempts may be slow, `progress` looks closely at so many only, and more may be slow"
+        ),
+    ] = msgspec.field(name="numSlowTasks", default=0)
+    effective_copies: Annotated[int, msgspec.Meta(description="Tasks whose copy finished before the original")] = (
+        msgspec.field(name="numEffectiveCopies", default=0)
+    )
+    min_finished_for_speculation: Annotated[
+        int,
+        msgspec.Meta(
+            description="Tasks that must have finished before others are compared with them. With `progress`: "
+            "`min_finished`, or all tasks of a smaller stage; none on a host that other stages have shown to be slow"
+        ),
+    ] = msgspec.field(name="minFinishedForSpeculationThresholdMetrics", default=0)
+    finished_executions: Annotated[int, msgspec.Meta(description="Tasks that have finished")] = msgspec.field(
+        name="finishedExecutionCountMetrics", default=0
+    )
+    speculative_executions: Annotated[int, msgspec.Meta(description="Copies that were started")] = msgspec.field(
+        name="speculativeExecutionCountMetrics", default=0
+    )
+    speculative_threshold_ms: Annotated[
+        float | None,
+        msgspec.Meta(
+            description="Execution time in milliseconds from which on a task is late; absent while there is none. "
+            "`progress` then weighs the task's host. With the other detectors a late task is slow"
+        ),
+    ] = msgspec.field(name="speculativeThresholdOfTime", default=None)
+    running_ms_by_index: Annotated[
+        dict[int, int],
+        msgspec.Meta(
+            description="By task index, running time in milliseconds of the newest original attempt; the longest only"
+        ),
+    ] = msgspec.field(name="executionIndex2RunningTimespan", default_factory=dict)
+    fastest_copies: Annotated[int, msgspec.Meta(description="Tasks whose copy finished first")] = msgspec.field(
+        name="speculativeExecutionFastestFinishedCountMetrics", default=0
+    )
+    slow_execution_vertices: Annotated[
+        int, msgspec.Meta(description="The same as numSlowTasks, under its first name")
+    ] = msgspec.field(name="numSlowExecutionVertices", default=0)
+    effective_speculative_executions: Annotated[
+        int, msgspec.Meta(description="The same as numEffectiveCopies, under its first name")
+    ] = msgspec.field(name="numEffectiveSpeculativeExecutions", default=0)
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "slow_execution_vertices", self.slow_tasks)
+        msgspec.structs.force_setattr(self, "effective_speculative_executions", self.effective_copies)
+
+
+class StageSpeculation(StageMetrics, frozen=True, kw_only=True):
+    """One stage attempt with its metrics. ``not_copied`` says why no task of the stage is copied at all."""
 
     stage: int
     stage_attempt: int
     name: str
     tasks: int
     state: str
-    slow_tasks: int
-    effective_copies: int
-    min_finished_for_speculation: int
-    finished_executions: int
-    speculative_executions: int
-    speculative_threshold_ms: float | None
-    running_ms_by_index: dict[int, int]
-    fastest_copies: int
     running_copies: int
     gained_ms: int
     wasted_ms: int
     not_copied: str = ""
-    slow_execution_vertices: int = 0
-    effective_speculative_executions: int = 0
-
-    def __post_init__(self) -> None:
-        set_twins(self, slow_execution_vertices="slow_tasks", effective_speculative_executions="effective_copies")
 
 
 class LedgerFigures(msgspec.Struct, frozen=True, kw_only=True):

@@ -110,6 +110,8 @@ class EpochRefused(Event, frozen=True):
 class SavedUnreadable(Event, frozen=True):
     """The driver could not read the saved work. The driver goes on without any of it."""
 
+    MESSAGE = "saved_unreadable"
+
     why: str
 
 
@@ -118,6 +120,8 @@ class ShuffleDeclared(Event, frozen=True):
 
     ``shuffle``: the id that Spark gave it. ``parents``: the ids of the shuffles that it is computed from.
     """
+
+    MESSAGE = "shuffle_declared"
 
     question: int
     shuffle: int
@@ -134,6 +138,8 @@ class ShuffleDeclared(Event, frozen=True):
 class ShuffleRestored(Event, frozen=True):
     """The wait for a saved shuffle's map outputs is over: ``restored`` of the ``wanted`` ones are registered again."""
 
+    MESSAGE = "shuffle_restored"
+
     shuffle: int
     wanted: int
     restored: int
@@ -142,14 +148,18 @@ class ShuffleRestored(Event, frozen=True):
     not_restored: dict[str, int]
 
 
-class ShuffleForgotten(Event, frozen=True, tag="ShuffleDropped"):
+class ShuffleForgotten(Event, frozen=True):
     """Spark has forgotten a shuffle, and its files go."""
+
+    MESSAGE = "shuffle_dropped"
 
     shuffle: int
 
 
 class RecordingStopped(Event, frozen=True):
     """The driver cannot tell any more of a shuffle's map outputs (``shuffle`` -1: of those of any shuffle)."""
+
+    MESSAGE = "recording_stopped"
 
     shuffle: int
     why: str
@@ -171,6 +181,8 @@ class OutputsReported(Event, frozen=True):
     If ``executor_id`` is empty, the host's shuffle service gives out so many outputs (``served``) where they are.
     """
 
+    MESSAGE = "outputs_reported"
+
     executor_id: str
     host: str
     refused: dict[str, int]
@@ -188,6 +200,8 @@ class OutputsKept(Event, frozen=True):
     ``dropped``: the outputs that there was no room or use for.
     """
 
+    MESSAGE = "outputs_kept"
+
     executor_id: str
     host: str
     outputs: int = 0
@@ -198,6 +212,8 @@ class OutputsKept(Event, frozen=True):
 
 class AdoptionOff(Event, frozen=True):
     """An executor cannot keep its files for a next driver. If ``executor_id`` is empty, no executor can."""
+
+    MESSAGE = "adoption_off"
 
     executor_id: str
     host: str
@@ -211,12 +227,16 @@ class Unrecorded(Event, frozen=True):
     "stream", once each: this is the first stage that uses cached data, or belongs to a stream.
     """
 
+    MESSAGE = "unrecorded"
+
     kind: Unrecoverable
     why: str
 
 
 class LiveAdoptionBegan(Event, frozen=True):
     """An executor died while its driver lives. Its map outputs wait for another executor on its host."""
+
+    MESSAGE = "live_adoption_began"
 
     executor_id: str
     host: str
@@ -228,6 +248,8 @@ class LiveAdoptionEnded(Event, frozen=True):
 
     ``adopted``: how many were taken over. ``lost``: how many are gone, so that their maps run again.
     """
+
+    MESSAGE = "live_adoption_ended"
 
     executor_id: str
     host: str

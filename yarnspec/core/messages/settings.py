@@ -19,7 +19,10 @@ __all__ = [
     "ResourcesSettings",
     "Settings",
     "SpeculationSettings",
+    "slots_of",
 ]
+
+_ROUNDING = 1e-9
 
 
 class RecoverySettings(RecoveryOptions, frozen=True, kw_only=True):
@@ -49,6 +52,12 @@ class RecoverySettings(RecoveryOptions, frozen=True, kw_only=True):
     restart_max_ms: int = 30_000
 
 
+def slots_of(cores: int, task_cpus: float, most: int | None = None) -> int:
+    """How many tasks so many cores take at once, ``most`` at most; a task may want a part of a core, as 0.1."""
+    by_cores = int(cores / task_cpus + _ROUNDING)
+    return max(1, by_cores if most is None else min(by_cores, most))
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The options that the core's decisions depend on; the shell fills it from the plan and the options file.
 
@@ -68,7 +77,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     executor_label: str = ""
     executor_resources: dict[str, int] = {}
     executor_tasks_max: int | None = None
-    task_cpus: int = 1
+    task_cpus: float = 1
     registered_ratio: float = 0.8
     registered_wait_ms: int = 30_000
     dynamic_bounds: tuple[int, int] | None = None

@@ -53,6 +53,8 @@ class SavedWrite(msgspec.Struct, frozen=True, kw_only=True):
 class WritesAsked(Event, frozen=True):
     """The driver of a later epoch asks which writes earlier epochs left half done, before its program does anything."""
 
+    MESSAGE = "writes_asked"
+
     question: int
 
 
@@ -63,6 +65,8 @@ class WriteResolved(Event, frozen=True):
     had overwritten are back as well. Any other: nothing of that could be done. The driver waits for the answer to
     ``question``, because next time it may find less.
     """
+
+    MESSAGE = "write_resolved"
 
     ordinal: int
     outcome: str
@@ -75,6 +79,8 @@ class WriteDeclared(Event, frozen=True):
 
     ``existed``: there is something at the path. ``why_not``: why the data cannot be identified; empty: they can.
     """
+
+    MESSAGE = "write_declared"
 
     question: int
     write: int
@@ -89,6 +95,8 @@ class WriteDeclared(Event, frozen=True):
 class WriteMissing(Event, frozen=True):
     """The output of an earlier epoch's write is no longer as it was committed."""
 
+    MESSAGE = "write_missing"
+
     question: int
     write: int
 
@@ -98,6 +106,8 @@ class WriteBeginning(Event, frozen=True):
 
     ``defers``: the files that it overwrites stay until its commit.
     """
+
+    MESSAGE = "write_beginning"
 
     question: int
     write: int
@@ -109,16 +119,20 @@ class WriteBeginning(Event, frozen=True):
 class WriteClearing(Event, frozen=True):
     """The files that the write overwrites are about to be removed, long before its commit."""
 
+    MESSAGE = "write_clearing"
+
     question: int
     write: int
 
 
-class WriteCommitBeginning(Event, frozen=True, tag="WriteCommitting"):
+class WriteCommitBeginning(Event, frozen=True):
     """The files of a write are written, and are about to be moved to where everybody sees them.
 
     ``read``: the places that the program has read since the last such event, or since its beginning. ``made`` and
     ``done_before``: as in ``SavedWrite``.
     """
+
+    MESSAGE = "write_committing"
 
     question: int
     write: int
@@ -132,6 +146,8 @@ class WriteCommitBeginning(Event, frozen=True, tag="WriteCommitting"):
 class WriteDeleting(Event, frozen=True):
     """The write is about to remove something at its path that may be a newer driver's."""
 
+    MESSAGE = "write_deleting"
+
     question: int
     write: int
 
@@ -139,12 +155,16 @@ class WriteDeleting(Event, frozen=True):
 class WriteAborting(Event, frozen=True):
     """The write has failed, and the files that it has left at its path are about to be removed."""
 
+    MESSAGE = "write_aborting"
+
     question: int
     write: int
 
 
 class WriteFinished(Event, frozen=True):
     """The files of a write are where they belong."""
+
+    MESSAGE = "write_finished"
 
     question: int
     write: int
@@ -169,6 +189,8 @@ class InputRead(Event, frozen=True):
 
     ``held``: the places in which the paths are, with the jobs whose numbers are in names of files there.
     """
+
+    MESSAGE = "input_read"
 
     question: int
     paths: tuple[str, ...]

@@ -14,9 +14,9 @@ class BlockSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether yarnspec blocks hosts by itself. Hosts that users and admins block are blocked in any case."""
 
     never_hosts: TextOrNone = ""
-    """Hosts that nothing blocks by itself, as YARN names them, separated by commas. Slow and failing tasks do not keep
-    these hosts out, nor is a failed task kept off them. `yarnspec hosts`, `--exclude-hosts` and the cluster's list
-    still do."""
+    """Hosts that yarnspec never blocks by itself, as YARN names them, separated by commas. Slow and failing tasks do
+    not keep these hosts out. A task that failed there may run there again. `yarnspec hosts`, `--exclude-hosts` and the
+    cluster's list still do."""
 
     slow_duration_ms: int = 60_000
     """How long a slow host stays blocked, unless its tasks prove it healthy before."""
@@ -26,10 +26,10 @@ class BlockSettings(msgspec.Struct, frozen=True, kw_only=True):
     host is blocked as slow only when all its tasks together prove it slow, and the work ends no later without it."""
 
     faulty_duration_ms: int = 600_000
-    """How long a host stays blocked on which executors or tasks fail. Each further time doubles it."""
+    """How long a faulty host stays blocked: one on which executors or tasks fail. Each further time doubles it."""
 
     faulty_duration_max_ms: int = 3_600_000
-    """Longest time that a host stays blocked on which executors or tasks fail."""
+    """Longest time that a faulty host stays blocked."""
 
     faulty_tasks: Count = 3
     """A host is faulty when three things hold. At least this many tasks failed on it and succeeded elsewhere. These are

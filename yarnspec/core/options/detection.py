@@ -20,8 +20,8 @@ class CommonDetectorSettings(msgspec.Struct, frozen=True, kw_only=True):
     apart."""
 
     baseline_lower_bound_ms: MsOrZero = 60_000
-    """For execution-time and input-weighted: no task is slow before it has run this long. For progress: a task that
-    hangs (stuck_multiplier) is not slow before it has run this long."""
+    """For execution-time and input-weighted: no task is slow before it has run this long. For progress: this holds only
+    for a task that hangs (stuck_multiplier)."""
 
     baseline_multiplier: Factor = 1.5
     """For execution-time and input-weighted: a task is slow when it takes this many times the median of the tasks that
@@ -37,15 +37,16 @@ class CommonDetectorSettings(msgspec.Struct, frozen=True, kw_only=True):
     hosts."""
 
     cold_start_ms: int = 3_000
-    """On an executor that has not ended a task yet, this much of a task's time is not counted: the executor loads
-    classes and starts Python. For progress and for the speed of hosts."""
+    """This much of a task's time is not counted on an executor that has not ended a task yet. Such an executor still
+    loads classes and starts Python. For progress and for the speed of hosts."""
 
     noise_ms: int = 100
     """A task is not late if it takes longer than expected by less than this. Before times are compared, twice this is
     added to each, so that a short hiccup says little. For progress and for the speed of hosts."""
 
     host_proof: Probability = 0.85
-    """A host counts as slow only if it is slow with at least this probability, and by host_slow_factor."""
+    """A host counts as slow only if its tasks prove it slow with at least this probability. host_slow_factor must hold
+    as well."""
 
     host_slow_factor: Factor = 1.5
     """A host counts as slow only if its tasks take at least this many times as long as on other hosts."""

@@ -33,12 +33,12 @@ class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
     application's. Off: the ResourceManager places them as it likes, and often many on one host."""
 
     spread_wait_ms: int = 4_000
-    """How long a container is asked for on the one host that spreading gives it, then as long on a few of the emptiest
-    hosts; after that it may come anywhere."""
+    """How long a container is asked for on the one host that spreading gives it. After that it is asked for on a few of
+    the emptiest hosts, for as long again. Then it may come anywhere."""
 
     max_per_host: CountOrZero = 0
-    """Most executors of this application on one host; 0: no limit. The limit is never relaxed: a container that does
-    not fit is not asked for until a host is free for it."""
+    """Most executors of this application on one host. 0: no limit. The limit is never relaxed: a container that does
+    not fit is not asked for until a host has room for it."""
 
     constraint: TextOrNone = ""
     """A constraint on the hosts of executors, in YARN's syntax: `notin,node,all/hbase`, `python=3.11`, `and(…:…)`; only
@@ -55,7 +55,7 @@ class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Decides between executors and hosts that are loaded alike; the same seed gives the same order."""
 
     locality_weight: FactorOrZero = 1.0
-    """How much nearness to the data weighs against an even load: a task waits so many times spark.locality.wait for a
+    """How much nearness to the data weighs against an even load. A task waits this many times spark.locality.wait for a
     slot near its data. 0: it takes the first slot."""
 
 
@@ -63,11 +63,11 @@ class ResourcesSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How many executors an application starts and runs with, and when it goes over to another number."""
 
     min_executors: CountOrZero = 0
-    """The job starts with at least this many executors on hosts that are not blocked, never with fewer
-    (`--min-executors`). 0, with max_executors at 0 as well: it starts when Spark would start it."""
+    """The job starts only when this many executors are there on hosts that are not blocked (`--min-executors`). If this
+    and max_executors are 0, the job starts when Spark would start it."""
 
     max_executors: CountOrZero = 0
-    """So many executors are asked for; the job starts as soon as they are there (`--max-executors`). 0: as many as
+    """This many executors are asked for. The job starts as soon as they are there (`--max-executors`). 0: as many as
     `--num-executors` says."""
 
     wait_timeout_ms: MsOrZero = 300_000
@@ -82,26 +82,27 @@ class ResourcesSettings(msgspec.Struct, frozen=True, kw_only=True):
     """After a change of the number of executors, and after the start, the next change waits at least this long."""
 
     rescale_stabilization_ms: MsOrZero = 60_000
-    """How long further changes are waited for before the number of executors changes. It counts from the first of
-    them, or from the end of the cooldown. A change that makes room for max_executors ends it at the next end of a
-    stage."""
+    """How long yarnspec waits for further changes before it changes the number of executors. The time counts from the
+    first change, or from the end of the cooldown. A change that makes room for max_executors ends the wait at the next
+    end of a stage."""
 
     move_executors: bool = True
-    """Whether executors of a running job move to emptier hosts, for example when a host comes back. Only executors move
-    that hold nothing that may still be read. It is timed like a change of the number of executors, and never done with
-    dynamic allocation."""
+    """Whether executors of a running job move to emptier hosts, for example when a host comes back. An executor moves
+    only if it holds nothing that may still be read. A move is timed like a change of the number of executors. With
+    dynamic allocation no executor moves."""
 
     rescale_max_delay_ms: MsOrOff = -1
-    """After this time a change of the number of executors does not wait for the end of a stage any more. 0: no change
-    waits for one."""
+    """A change of the number of executors waits for the end of a stage, but not longer than this. 0: no change waits
+    for one. `off`: a change waits as long as the stage takes."""
 
 
 class ExecutorSettings(msgspec.Struct, frozen=True, kw_only=True):
     """When dying executors are a sign that none can live, and how fast they are replaced."""
 
     young_age_ms: int = 30_000
-    """An executor that dies below this age has died young: it was of no use. Too many young deaths end the application.
-    Spark's setting spark.executor.maxNumFailures says how many (default: twice the executors, at least 3)."""
+    """An executor that dies before this age has died young: it was of no use. Too many young deaths end the
+    application. Spark's setting spark.executor.maxNumFailures says how many (default: twice the executors, at least
+    3)."""
 
     failure_window_ms: int = 600_000
     """Period within which young deaths are counted together. spark.executor.failuresValidityInterval wins over

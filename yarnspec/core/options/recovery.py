@@ -48,8 +48,9 @@ class RecoveryOptions(msgspec.Struct, frozen=True, kw_only=True):
     granted while a driver lives. Set `true` only for a program whose functions are deterministic: they use no random
     numbers, no clock and no outside service. Nor may it matter which of two equal rows comes first. No sum or mean of
     fractions may decide where a row goes, because their last bits depend on the order of rows
-    (`docs/internals/recovery.md`). With `true`, the work computed from a shuffle is used again although some of its
-    maps have to run again, after a lost host for example. With `false`, that work runs again as well."""
+    (`docs/internals/recovery.md`). If some maps of a shuffle have to run again, for example after a lost host, this
+    decides about the work that was computed from it. With `true` that work is used again. With `false` it runs again
+    too."""
 
     verify_checksums: bool = True
     """Whether a kept map output is read once and compared with its checksums before it is used again. Its size and its
@@ -60,17 +61,17 @@ class RecoveryOptions(msgspec.Struct, frozen=True, kw_only=True):
     not needed is deleted first. Kept data lies below YARN's local directories and goes with the application."""
 
     keep_for_ms: MsOrZero = 300_000
-    """How long the outputs of a driver's work wait on the hosts for the next driver. The time begins with the driver's
-    end or that of its attempt. For a driver that begins later they count as gone: their maps run again, and executors
-    delete the outputs that they find. Written files are still recognized. 0: as long as the application."""
+    """How long the outputs of a driver's work wait on the hosts for the next driver. The time begins with the end of
+    the driver or of its attempt. For a driver that begins later the outputs count as gone. Their maps run again, and
+    executors delete the outputs that they find. Written files are still recognized. 0: as long as the application."""
 
     driver_restarts: Annotated[int, msgspec.Meta(ge=0, le=9)] = 4
     """How often a driver that was killed or ran out of memory is started again while its application master lives.
     After that the attempt is given up; am.max_attempts says how many attempts there are. The first restart comes at
     once, the others after 1 s, 2 s and so on, 30 s at most. Only with recovery on. 0: every such end gives up the
-    attempt. At most 9 of one or two attempts, 6 of three, 4 of four, 3 of five: all attempts together have room for 21
-    driver epochs. With am.max_attempts 1 this is 0 unless it is set, so that max_attempts alone asks for a single
-    run."""
+    attempt. All attempts together have room for 21 driver epochs, and so has one that YARN does not count. So the most
+    is 9 for one attempt, 6 for two, 4 for three and 3 for four. With am.max_attempts=1 this is 0 unless it is set: then
+    max_attempts alone asks for a single run."""
 
     live_adoption: bool = False
     """Whether map outputs stay in use when their executor dies while the driver lives. They wait for a new executor on

@@ -34,14 +34,14 @@ class SpeculationSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_concurrent_executions allows more copies at once, that number counts."""
 
     copy_writers: bool = False
-    """Whether tasks may be copied whose stage writes in another way than as files by Spark's commit: foreachPartition,
-    JDBC, data sources of others. Two attempts of such a task may both leave their output. Say `true` only where writing
-    a record twice does no harm."""
+    """Whether tasks may be copied whose stage writes in another way than as files by Spark's commit. Such ways are
+    foreachPartition, JDBC and data sources of others. Two attempts of such a task may both leave their output. Say
+    `true` only where writing a record twice does no harm."""
 
     copy_readers: bool = False
-    """Whether tasks may be copied whose stage reads a source that is no file: JDBC, Python data sources, data sources
-    of others, or the output of a command (`pipe`). Two attempts of such a task ask the source twice. Say `true` only
-    where that does no harm."""
+    """Whether tasks may be copied whose stage reads a source that is no file. Such sources are JDBC, Python data
+    sources, data sources of others, and the output of a command (`pipe`). Two attempts of such a task ask the source
+    twice. Say `true` only where that does no harm."""
 
     slot_patience_ms: int = 2_000
     """How long a copy waits for a free slot before a container is asked for it."""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from typing import NamedTuple
 
 from yarnspec.core.journal.journalrecords import (
     ApplicationRegistered,
-    Carried,
     MapFinished,
     ShuffleRegistered,
     WriteBegan,
@@ -18,12 +16,6 @@ from yarnspec.core.journal.journalrecords import (
 from yarnspec.core.journal.journalstate import Recorded, RecordedShuffle
 from yarnspec.core.messages.recoveryevents import SavedShuffle
 from yarnspec.core.messages.writeevents import SavedWrite
-
-PROGRESS = "progress"
-"""The kind of the carried record that says how far the program has got."""
-
-LOST = "writes-lost"
-"""The kind of the one that says why the journal does not have all writes."""
 
 _NOT_YET = -1
 _TOLD = {
@@ -107,36 +99,6 @@ def changed(before: ApplicationRegistered | None, now: ApplicationRegistered) ->
     if before is None:
         return ()
     return tuple(told for name, told in _TOLD.items() if getattr(before, name) != getattr(now, name))
-
-
-class ProgramProgress(NamedTuple):
-    """How far the program has got: the last epoch that was not fruitless, and how many jobs have ended in all.
-
-    An epoch is fruitless if it finished nothing new and nobody outside ended its driver.
-    """
-
-    epoch: int = 0
-    jobs: int = 0
-
-
-def progress_of(recorded: Recorded) -> ProgramProgress:
-    """The text in the journal."""
-    return ProgramProgress(*map(int, recorded.carried.get(PROGRESS, b"").split()))
-
-
-def progress_record(progress: ProgramProgress) -> Carried:
-    """The same as a record."""
-    return Carried(kind=PROGRESS, payload=f"{progress.epoch} {progress.jobs}".encode())
-
-
-def lost_of(recorded: Recorded) -> str:
-    """Why the journal does not have all that earlier epochs wrote to files; empty when it has."""
-    return recorded.carried.get(LOST, b"").decode(errors="replace")
-
-
-def lost_record(why: str) -> Carried:
-    """The same as a record. The record holds for all later epochs, which will not know more."""
-    return Carried(kind=LOST, payload=why.encode())
 
 
 class Taken:

@@ -6,7 +6,7 @@ same signature, and the same number of maps and reduces. Three things speak agai
 * *The shuffle is uncertain*: INDETERMINATE, or computed from something that is. Then a map that ran again would not fit
   those that did not. Such a shuffle comes back whole or not at all.
 * *Its input may be something else today.* Another run of the maps of a shuffle below it may give other rows. UNORDERED
-  counts as well, unless the user says otherwise: which of two equal rows comes first is chance, and nobody knows what
+  counts as well, unless the user says otherwise. Which of two equal rows comes first is chance, and nobody knows what
   the program's functions return. Then the shuffle above is used only under two conditions. Exactly that input is back
   as a whole. None of the input's maps ran after one of the maps above. A shuffle that is sorted by bounds may have
   other bounds today unless it is the same one, and so may all above it.
@@ -123,7 +123,7 @@ class Shuffles:
         """Take how much of a shuffle came back. Return the saved shuffles that are of no use to any epoch from now on.
 
         A shuffle of which nothing came back is not used: the driver asks again, about the id that it goes on with. This
-        shuffle is the last in the list, in case only some of them get into the journal: it alone tells what speaks
+        shuffle is the last in the list, in case only some of them get into the journal. It alone tells what speaks
         against those above it.
         """
         known = self._known.get(event.shuffle)

@@ -4,8 +4,9 @@ The JVM reads a task's input ahead of the Python worker, and an operator that so
 before it does anything else. So counters are believed only after a look at tasks that have ended. The counts of the
 last heartbeat before the end must fit the share of the task's time that had passed by then.
 
-A task's input is its part of the files, and the task may read much less: only some columns or row groups of a Parquet
-or ORC file. Tasks that have ended tell how much it will read, if they read about the same share of their inputs.
+A task's input is its part of the files. The task may read much less, for example only some columns or row groups of a
+Parquet or ORC file. Tasks that have ended tell how much it will read, if they read about the same share of their
+inputs.
 """
 
 from __future__ import annotations

@@ -1,25 +1,11 @@
-"""The attempts that run now, for those who look: the records tell of an attempt when it has ended only."""
+"""The attempts that run now, for those who look."""
 
 from __future__ import annotations
 
-import msgspec
 import numpy as np
 
+from yarnspec.core.messages.events import RunningAttempt
 from yarnspec.core.tasks.task_table import TaskTable
-
-
-class RunningAttempt(msgspec.Struct, frozen=True, kw_only=True):
-    """A task attempt that runs."""
-
-    stage: int
-    stage_attempt: int
-    index: int
-    attempt: int
-    task_id: int
-    executor_id: str
-    host: str
-    launch_ms: int
-    speculative: bool = False
 
 
 def running_attempts(table: TaskTable, most: int) -> tuple[RunningAttempt, ...]:

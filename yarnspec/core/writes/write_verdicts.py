@@ -21,8 +21,8 @@ do:
 
 A write that began and was never committed was undone before the program began. If it had overwritten something that
 could not be put back, that is lost: the write stays open, and the path can only be overwritten. If nobody knows what
-earlier epochs wrote, only two kinds of writes run: those that replace all of a path, and those to a path where nothing
-is. And nothing that was read before is overwritten.
+earlier epochs wrote, only two kinds of writes run. They replace all of a path, or go to a path where nothing is. And
+nothing that was read before is overwritten.
 
 A program may also write beside its input, and then give the output the name of the input. Then the files of a write lie
 where other files were read before the write was committed. A program that reads them there would apply the change

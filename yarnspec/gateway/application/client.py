@@ -17,7 +17,7 @@ import msgspec
 import tenacity
 
 from yarnspec.core.copies.speculationview import Explanation
-from yarnspec.core.tasks.running_attempts import RunningAttempt
+from yarnspec.core.messages.events import RunningAttempt
 from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.records import Record, decode_lines

@@ -17,7 +17,7 @@ class EventStream:
     """Reads each record once, by its epoch and number.
 
     Files of earlier epochs are read as they are. For an epoch that a negotiator still writes, the negotiator is asked
-    instead. It keeps a bounded number of records. Forgotten ones show as a gap in the numbers, and can be read after
+    instead. Records that it has neither in memory nor on its disk show as a gap in the numbers, and can be read after
     the end.
     """
 

@@ -42,6 +42,7 @@ def follow(
     output: bool,
     poll_s: float,
     start_wait_s: float = 0.0,
+    log_links: bool = False,
     clock_s: Callable[[], float] = time.monotonic,
 ) -> Followed:
     """Show an application until it has ended.
@@ -53,6 +54,7 @@ def follow(
         poll_s: time between two looks at its state.
         start_wait_s: an application whose attempt, the first or a later one, waits for longer than this to start is
             killed; 0: never.
+        log_links: whether the pages with the driver's logs are told, once for each attempt.
         clock_s: tells the time.
 
     Raises:
@@ -62,6 +64,7 @@ def follow(
     copy = _OutputCopy(application, progress)
     cluster = _PatientAsking(progress, poll_s, copy.broken, clock_s)
     waits_since_s: float | None = clock_s()
+    linked: set[int] = set()
     if output:
         copy.start()
     try:
@@ -69,12 +72,15 @@ def follow(
             try:
                 document = cluster.ask(application.status)
                 progress.show(document)
+                if log_links and document.state == "RUNNING" and document.attempt not in linked:
+                    linked |= _tell_log_pages(cluster.ask(application.driver_log_pages), progress, document.attempt)
             except YarnspecError as error:
                 if isinstance(error, ClusterUnreachable):
                     raise
                 progress.say(str(error))
             else:
-                if document.state not in _BEFORE_RUNNING:
+                # A master that has its container may take its time until it registers.
+                if document.state not in _BEFORE_RUNNING or document.containers:
                     waits_since_s = None
                 elif waits_since_s is None:
                     waits_since_s = clock_s()
@@ -96,6 +102,12 @@ def follow(
     except (YarnspecError, OSError) as error:
         progress.say(f"its staging directory is left to the next submit: {error}")
     return Followed(last=last, whole_output=copy.whole or not output)
+
+
+def _tell_log_pages(pages: dict[str, str], progress: ProgressView, attempt: int) -> set[int]:
+    for stream, page in pages.items():
+        progress.say(f"Driver Logs ({stream}): {page}")
+    return {attempt} if pages else set()
 
 
 def _give_up(application: Application, progress: ProgressView, start_wait_s: float, document: StatusDocument) -> None:

@@ -21,7 +21,7 @@ from yarnspec.gateway.cluster.access import Cluster
 from yarnspec.gateway.cluster.applications import LAST, newest
 from yarnspec.gateway.logs.nodelogs import NodeLogs
 from yarnspec.gateway.logs.outputrest import OutputRest
-from yarnspec.gateway.logs.role_logs import LogContainer, LogPiece, LogReader, Role
+from yarnspec.gateway.logs.role_logs import DRIVER_FILES, LogContainer, LogPiece, LogReader, Role
 from yarnspec.ids import is_application_id
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.records import Record
@@ -244,6 +244,13 @@ class Application:
                 yield from reader.read(containers(), tail_lines)
         finally:
             nodes.close()
+
+    def driver_log_pages(self) -> dict[str, str]:
+        """The NodeManager's pages with the driver's logs, by stream; empty before its container runs."""
+        page = self._cluster.rm.application(self.id).am_logs
+        if not page:
+            return {}
+        return {name.removeprefix("driver."): f"{page.rstrip('/')}/{name}" for name in DRIVER_FILES}
 
     def rest_of_output(self, known_attempt: int, offset: int) -> Iterator[OutputPiece]:
         """After its end: the driver's output from where reading it from the negotiator broke off, out of the log.

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import time
-from contextlib import suppress
 from importlib.metadata import version
 
-from yarnspec.core.tasks.running_attempts import RunningAttempt
-from yarnspec.errors import ClusterUnreachable, NotFound
+from yarnspec.errors import ClusterUnreachable
 from yarnspec.gateway.application.handle import Application
 from yarnspec.observe.forms.records import UnreadableRecordError
 from yarnspec.observe.page.page import Source, page
@@ -30,14 +28,9 @@ def application_report(application: Application) -> str:
         said = error.message if isinstance(error, ClusterUnreachable) else str(error)
         notes.append(f"Not all records can be read, and what they tell is missing here: {said}")
     document = application.status()
-    running: tuple[RunningAttempt, ...] = ()
-    if not document.ended:
-        # Without them the page has what has ended, and the numbers.
-        with suppress(ClusterUnreachable, NotFound):
-            running = application.client.running()
     if not fold.records:
         notes.append("There are no records of it: the page shows what YARN alone says.")
     entry = application.cluster.history.application(application.id)
     options = different_options(entry.options if entry is not None else {})
     source = Source(version=version("yarnspec"), notes=tuple(notes), options=options)
-    return page(fold, document, int(time.time() * 1000), running=running, source=source)
+    return page(fold, document, int(time.time() * 1000), source=source)

@@ -21,7 +21,13 @@ from yarnspec.plan import (
 )
 from yarnspec.spark.executor import launch_script
 from yarnspec.spark.variables import export_script
-from yarnspec.yarn.skein.skein_application import Acls, LocalizedFile, SkeinApplication, SkeinContainer
+from yarnspec.yarn.skein.skein_application import (
+    UNCOUNTED_ATTEMPTS,
+    Acls,
+    LocalizedFile,
+    SkeinApplication,
+    SkeinContainer,
+)
 
 # Skein fixes its AM's command line; the java program itself reads this variable. The JVM works little and holds up the
 # driver while it starts: quick to start and small matters, the best machine code does not (0.6 s of 2 on two cores).
@@ -48,7 +54,6 @@ class Shipment(msgspec.Struct, frozen=True, kw_only=True):
     am: AmSize
     queue: str
     tags: tuple[str, ...] = ()
-    max_attempts: int
     proxy_user: str = ""
 
 
@@ -78,7 +83,7 @@ def assemble(plan: Plan, shipment: Shipment, directory: Path) -> SkeinApplicatio
         name=plan.name,
         queue=shipment.queue,
         tags=shipment.tags,
-        max_attempts=shipment.max_attempts,
+        max_attempts=UNCOUNTED_ATTEMPTS,
         proxy_user=shipment.proxy_user,
         acls=acls_of(shipment.properties),
         master=SkeinContainer(

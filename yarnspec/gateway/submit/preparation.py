@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import sys
 from collections.abc import Callable
@@ -28,18 +29,25 @@ from yarnspec.gateway.translation.sparkconf import OWNED_KEYS, Translation, tran
 from yarnspec.options import Loaded
 from yarnspec.plan import HADOOP_CONF_JAR_FILE, SPARK_JARS_LINK, Plan, Program
 from yarnspec.spark.runtime import MASTER
-from yarnspec.yarn.hadoop.hadoop_conf import ATTEMPTS_KEY, GLOBAL_ATTEMPTS_KEY, passed_over, write_conf_jar
+from yarnspec.yarn.hadoop.hadoop_conf import (
+    ATTEMPTS_KEY,
+    GLOBAL_ATTEMPTS_KEY,
+    HadoopConf,
+    passed_over,
+    write_conf_jar,
+)
 from yarnspec.yarn.hadoop.option_files import load_options
 from yarnspec.yarn.rm.hosts import ALL_STATES, check_fits, check_known, check_resources
 from yarnspec.yarn.rm.placement_mode import ResolvedMode, resolve
 from yarnspec.yarn.rm.reports import Host, Size
-from yarnspec.yarn.skein.skein_application import LocalizedFile, SkeinApplication
+from yarnspec.yarn.skein.skein_application import UNCOUNTED_ATTEMPTS, LocalizedFile, SkeinApplication
 from yarnspec.yarn.skein.skein_submission import AmHost, RolledLogs, SubmissionHook
 
 _SECRET_BYTES = 32
+_HISTORY_SERVER = "spark.yarn.historyServer.address"
+_REFERENCE = re.compile(r"\$\{(?P<hadoop>hadoopconf-)?(?P<name>[^}]+)\}")
+_SPARKS_DEFAULTS = {"spark.history.ui.port": "18080"}
 _YARN_ATTEMPTS = 2
-# More than there will be: where YARN forgets old failures, only the ResourceManager knows which attempt is the last.
-_UNCOUNTED_ATTEMPTS = 1_000_000
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,18 +125,16 @@ def prepare(
     everywhere = {file.link: found for file, found in localized.items() if file.executors}
     if plan.spark_jars == SPARK_JARS_LINK and translation.spark_jars is not None:
         everywhere[SPARK_JARS_LINK] = spark_jars_file(translation.spark_jars.location, cluster, dry=request.dry_run)
-    # Skein's AM gives the application up by itself at its last attempt: it has to know the same one as we do.
-    attempts = _UNCOUNTED_ATTEMPTS if plan.attempts_are_forgotten else plan.max_attempts
     service = shuffleservice.properties(translation.properties, cluster.conf)
     shipment = Shipment(
-        properties=translation.properties | sizes.properties | service,
+        properties=translation.properties | sizes.properties | service | _history_server(translation, cluster.conf),
         secret=secrets.token_hex(_SECRET_BYTES)
         if shuffleservice.authenticates(translation.properties, cluster.conf)
         else None,
         conf_jar=write_conf_jar(
             cluster.conf,
             directory / HADOOP_CONF_JAR_FILE,
-            cluster.conf.master_overrides(attempts) | shuffleservice.master_overrides(translation.properties),
+            cluster.conf.master_overrides(UNCOUNTED_ATTEMPTS) | shuffleservice.master_overrides(translation.properties),
         ),
         am_files={file.link: found for file, found in localized.items() if not file.executors},
         everywhere_files=everywhere,
@@ -136,7 +142,6 @@ def prepare(
         am=AmSize(memory_mb=sizes.am_memory_mb, vcores=sizes.am_vcores, label=translation.yarn.am_node_label),
         queue=translation.yarn.queue,
         tags=translation.yarn.tags,
-        max_attempts=attempts,
         proxy_user=cluster.user if cluster.user != cluster.login else "",
     )
     return Prepared(
@@ -209,6 +214,9 @@ def _plan(
         max_executor_failures=translation.max_executor_failures,
         recovery_off=translation.recovery_off,
         attempts_are_forgotten=translation.yarn.attempt_failures_validity_interval_ms > 0,
+        http_scheme=cluster.node_scheme,
+        cluster_id=cluster.conf.get("yarn.resourcemanager.cluster-id") or "",
+        context_wait_ms=translation.context_wait_ms,
     )
 
 
@@ -220,6 +228,20 @@ def granted_attempts(cluster: Cluster, wanted: int) -> int:
         return min(wanted, int(told) if told else own_cap)
     except ValueError:
         return min(wanted, own_cap)
+
+
+def _history_server(translation: Translation, conf: HadoopConf) -> dict[str, str]:
+    """The History Server's address with the references that Spark replaces in it; what is not known stays."""
+
+    def value(found: re.Match[str]) -> str:
+        if found["hadoop"]:
+            known = conf.get(found["name"])
+        else:
+            known = translation.properties.get(found["name"], _SPARKS_DEFAULTS.get(found["name"]))
+        return found[0] if known is None else known
+
+    address = translation.properties.get(_HISTORY_SERVER)
+    return {} if address is None else {_HISTORY_SERVER: _REFERENCE.sub(value, address)}
 
 
 def _for_yarn(file: ShippedFile, directory: Path, say: Callable[[str], None]) -> LocalizedFile:

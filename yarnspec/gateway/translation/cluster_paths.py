@@ -45,7 +45,7 @@ def spark_jars(asked: str | None, given: Mapping[str, str], warnings: list[str])
         return None
     if text.startswith(("/", "local:/")) and not text.endswith((".zip", ".tgz", ".tar.gz", ".tar")):
         return SparkJars("directory", _replace_gateway_path(given, _host_path(text.rstrip("*").rstrip("/"))))
-    if "://" in text and not text.startswith("file:"):
+    if "://" in text and not text.startswith(("file:", "local:")):
         return SparkJars("archive", text)
     raise UsageError(f"{flag} {text}: it is a directory that every host has (/opt/spark/jars) or an archive in HDFS")
 
@@ -63,6 +63,11 @@ def class_path(given: Mapping[str, str], role: str) -> tuple[str, ...]:
 def cluster_paths(given: Mapping[str, str], key: str) -> list[str]:
     """Split a path list, with the paths of this machine replaced by the cluster's where the user says how."""
     return [_replace_gateway_path(given, entry) for entry in given.get(key, "").split(":") if entry]
+
+
+def local_jars(given: Mapping[str, str], names: tuple[str, ...]) -> tuple[str, ...]:
+    """Replace this machine's paths in the ``local:`` entries of a list of jars; leave the other entries alone."""
+    return tuple(_replace_gateway_path(given, name) if name.startswith("local:") else name for name in names)
 
 
 def left_to_a_shell(given: Mapping[str, str], environments: tuple[str, ...]) -> list[str]:

@@ -95,7 +95,10 @@ def resolve(entry: str, flag: str, *, directories: bool = False) -> list[Named]:
             raise UsageError(f"{flag} {entry}: patterns work for files of this machine only; name each file")
         return [Named("cluster", unquote(location), link)]
     path = unquote(urlsplit(location).path) if scheme else str(Path(location).expanduser())
-    return [Named("gateway", found, link) for found in _local(path, entry, flag, directories=directories)]
+    found = _local(path, entry, flag, directories=directories)
+    if link is not None and len(found) > 1:
+        raise UsageError(f"{flag} {entry}: {len(found)} files fit, and only one can be called '{link}'; name each file")
+    return [Named("gateway", each, link) for each in found]
 
 
 def _exists(path: str, entry: str, flag: str) -> bool:

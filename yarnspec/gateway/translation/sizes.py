@@ -89,10 +89,10 @@ def plan_sizes(properties: Mapping[str, str], options: Options, executor_label: 
     executor_heap_mb = _heap(properties, "spark.executor.memory")
     executor_overhead_mb = _overhead(properties, "spark.executor", executor_heap_mb)
     cores = whole_number(properties.get("spark.executor.cores", "1"), "spark.executor.cores")
-    task_cores = whole_number(properties.get("spark.task.cpus", "1"), "spark.task.cpus")
+    task_cores = _number(properties.get("spark.task.cpus", "1"), "spark.task.cpus")
     if task_cores > cores:
         raise UsageError(
-            f"--executor-cores: a task needs {task_cores} cores (spark.task.cpus), an executor has {cores}"
+            f"--executor-cores: a task needs {task_cores:g} cores (spark.task.cpus), an executor has {cores}"
         )
     python_mb = memory_mb(properties.get("spark.executor.pyspark.memory", "0"), "spark.executor.pyspark.memory")
     driver_heap_mb = _heap(properties, "spark.driver.memory")
@@ -176,14 +176,18 @@ def _overhead(properties: Mapping[str, str], prefix: str, heap_mb: int) -> int:
     if f"{prefix}.memoryOverhead" in properties:
         return memory_mb(properties[f"{prefix}.memoryOverhead"], f"{prefix}.memoryOverhead")
     least_mb = memory_mb(properties.get(f"{prefix}.minMemoryOverhead", "384m"), f"{prefix}.minMemoryOverhead")
-    text = properties.get(f"{prefix}.memoryOverheadFactor", "0.1")
-    try:
-        factor = float(text)
-    except ValueError:
-        factor = 0
-    if not 0 < factor < float("inf"):
-        raise UsageError(f"{prefix}.memoryOverheadFactor: '{text}' must be a number above 0")
+    factor = _number(properties.get(f"{prefix}.memoryOverheadFactor", "0.1"), f"{prefix}.memoryOverheadFactor")
     return max(int(factor * heap_mb), least_mb)
+
+
+def _number(text: str, name: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0
+    if not 0 < number < float("inf"):
+        raise UsageError(f"{name}: '{text}' must be a number above 0")
+    return number
 
 
 def _off_heap(properties: Mapping[str, str]) -> int:

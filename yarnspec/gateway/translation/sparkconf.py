@@ -30,6 +30,7 @@ from yarnspec.gateway.translation.cluster_paths import (
     class_path,
     cluster_paths,
     left_to_a_shell,
+    local_jars,
     spark_jars,
     unusual_references,
 )
@@ -37,8 +38,8 @@ from yarnspec.gateway.translation.python_choice import PythonChoice
 from yarnspec.gateway.translation.shipping import Hold, Named, ShippedFile, resolve
 from yarnspec.gateway.translation.sizes import duration_ms, truth, whole_number
 from yarnspec.options import Options, suggest
-from yarnspec.spark.runtime import MASTER
-from yarnspec.spark.variables import beside_the_container
+from yarnspec.spark.runtime import DEPLOY_MODE_KEY, MASTER
+from yarnspec.spark.variables import in_each_container
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
 OWNED_KEYS: dict[str, str] = {
     "spark.master": "the program runs on YARN, under yarnspec's own cluster manager",
-    "spark.submit.deployMode": "the driver always runs in the AM container",
+    "spark.submit.deployMode": "the driver always runs in the AM container; programs see the mode of the command line",
     "spark.app.id": "it is YARN's application id",
     "spark.driver.host": "it is the host of the AM container",
     "spark.driver.bindAddress": "it is the host of the AM container",
@@ -78,6 +79,8 @@ _CONSUMED = frozenset(
 )
 # Files of Spark's configuration directory that driver and executors look for on their class path.
 _CONF_FILES = ("log4j2.properties", "log4j2.xml", "metrics.properties", "hive-site.xml", "fairscheduler.xml")
+_LOG_LINKS = "spark.yarn.includeDriverLogsLink"
+_CONTEXT_WAIT = "spark.yarn.am.waitTime"
 # Spark's "never forgotten".
 _TEN_YEARS_MS = 3650 * 86_400_000
 _AM_ENVIRONMENT = "spark.yarn.appMasterEnv."
@@ -122,6 +125,8 @@ class Translation(msgspec.Struct, frozen=True, kw_only=True):
     options: Options
     deploy_mode: Literal["client", "cluster"]
     wait: bool
+    log_links: bool = False
+    context_wait_ms: int = 0
     exclude_hosts: tuple[str, ...]
     program: str
     python_files: tuple[str, ...]
@@ -168,7 +173,7 @@ def translate(
     driver_environment = _variables(given, _AM_ENVIRONMENT, warnings)
     for name in {"PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"} & driver_environment.keys():
         # The driver and every executor use it, each in a directory of its own.
-        driver_environment[name] = beside_the_container(driver_environment[name])
+        driver_environment[name] = in_each_container(name, driver_environment)
     deploy_mode = _deploy_mode(given)
     python = python_choice.choose(
         environment, given, driver_environment, environ, client_mode=deploy_mode == "client", warnings=warnings
@@ -196,7 +201,7 @@ def translate(
     properties = {key: given[key] for key in given if key not in _CONSUMED and not is_owned(key, given)} | lists
     ours = speculation.properties(given, translated, asked="speculation.enabled" in asked)
     ours |= recovery.properties(translated, given)
-    ours |= taskplacing.properties(given, translated)
+    ours |= taskplacing.properties(given, translated) | {DEPLOY_MODE_KEY: deploy_mode}
     properties |= ours
     warnings += speculation.warnings(given, merged.origins, translated)
     warnings += recovery.warnings(program, properties, translated)
@@ -215,6 +220,8 @@ def translate(
         options=translated,
         deploy_mode=deploy_mode,
         wait=_wait(request, given, options),
+        log_links=truth(given.get(_LOG_LINKS, "false"), _LOG_LINKS),
+        context_wait_ms=_positive_ms(given, _CONTEXT_WAIT) if _CONTEXT_WAIT in given else 0,
         exclude_hosts=_exclude_hosts(request, given),
         program=program,
         python_files=hold.python_files(),
@@ -305,6 +312,11 @@ def _warn(
                 warnings.append(f"{key} ({origins[key]}) has no effect: Spark has no such property.{hint}")
             elif row.treatment == "warned":
                 warnings.append(f"{key} ({origins[key]}) {row.note}")
+        elif key.startswith("spark.hadoop.yarn.resourcemanager."):
+            warnings.append(
+                f"{key} ({origins[key]}) is for the driver's Hadoop configuration only: the submit asks the cluster "
+                "that HADOOP_CONF_DIR names"
+            )
         elif is_owned(key, given) and key not in ("spark.master", "spark.submit.deployMode"):
             reason = OWNED_KEYS.get(key, "it is between yarnspec's own parts")
             warnings.append(f"{key} ({origins[key]}) is ignored: yarnspec sets it, since {reason}")
@@ -349,7 +361,7 @@ def _load_files(given: Mapping[str, str], hold: Hold) -> dict[str, str]:
         "spark.submit.pyFiles": hold.python_list(
             entries("spark.yarn.dist.pyFiles", "spark.submit.pyFiles"), "--py-files"
         ),
-        "spark.jars": hold.submit_list(entries("spark.yarn.dist.jars", "spark.jars"), "--jars"),
+        "spark.jars": local_jars(given, hold.submit_list(entries("spark.yarn.dist.jars", "spark.jars"), "--jars")),
         "spark.files": hold.container_list(entries("spark.yarn.dist.files", "spark.files"), "--files", "FILE"),
         "spark.archives": hold.container_list(
             entries("spark.yarn.dist.archives", "spark.archives"), "--archives", "ARCHIVE"
@@ -365,8 +377,9 @@ def _ship_ivy_settings(properties: dict[str, str], hold: Hold) -> None:
     key = "spark.jars.ivySettings"
     if key in properties:
         for named in resolve(properties[key], key)[:1]:
-            if named.place == "gateway":
-                properties[key] = hold.load(named, key, executors=False)
+            if named.place != "gateway":
+                raise UsageError(f"{key}: {properties[key]} must be a file of this machine, as for Spark")
+            properties[key] = hold.load(named, key, executors=False)
 
 
 def _load_conf_files(environ: Mapping[str, str], hold: Hold) -> None:
@@ -383,7 +396,7 @@ def _yarn_settings(request: SubmitRequest, given: Mapping[str, str], options: Op
     return YarnSettings(
         name=_name(request, given),
         queue=given.get("spark.yarn.queue", "default"),
-        tags=tuple(tag.strip() for tag in given.get("spark.yarn.tags", "").split(",") if tag.strip()),
+        tags=tuple(dict.fromkeys(tag.strip() for tag in given.get("spark.yarn.tags", "").split(",") if tag.strip())),
         priority=whole_number(given[priority], priority, least=0) if priority in given else None,
         max_attempts=options.am.max_attempts,
         attempt_failures_validity_interval_ms=duration_ms(given[interval], interval) if interval in given else -1,

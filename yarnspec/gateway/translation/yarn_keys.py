@@ -60,7 +60,11 @@ YARN_KEYS: tuple[YarnKey, ...] = (
         "has no effect: the driver runs in the AM container; use spark.driver.memoryOverhead",
     ),
     YarnKey("spark.yarn.am.nodeLabelExpression", "honoured", "node label of the AM container"),
-    YarnKey("spark.yarn.am.waitTime", "warned", "has no effect: a program may make its SparkContext when it likes"),
+    YarnKey(
+        "spark.yarn.am.waitTime",
+        "honoured",
+        "a program that has made no SparkContext by then has failed; without it there is no limit (Spark: 100s)",
+    ),
     YarnKey(
         "spark.yarn.am.extraJavaOptions",
         "warned",
@@ -130,8 +134,8 @@ YARN_KEYS: tuple[YarnKey, ...] = (
     YarnKey("spark.yarn.stagingDir", "warned", "has no effect: Skein stages below `.skein` in the user's HDFS home"),
     YarnKey("spark.yarn.preserve.staging.files", "warned", "has no effect: the staging directory is always deleted"),
     YarnKey("spark.yarn.submit.file.replication", "warned", "has no effect: HDFS decides how often it keeps a file"),
-    YarnKey("spark.yarn.config.gatewayPath", "honoured", "replaced in class and library paths by the next key's value"),
-    YarnKey("spark.yarn.config.replacementPath", "honoured", "see `spark.yarn.config.gatewayPath`"),
+    YarnKey("spark.yarn.config.gatewayPath", "honoured", "replaced in class and library paths and in `local:` jars"),
+    YarnKey("spark.yarn.config.replacementPath", "honoured", "what replaces `spark.yarn.config.gatewayPath`"),
     YarnKey(
         "spark.yarn.populateHadoopClasspath", "warned", "has no effect: the Hadoop classes are those that Spark ships"
     ),
@@ -157,11 +161,15 @@ YARN_KEYS: tuple[YarnKey, ...] = (
     YarnKey("spark.yarn.scheduler.reporterThread.maxFailures", "warned", _NO_SPARK_AM),
     YarnKey("spark.yarn.containerLauncherMaxThreads", "warned", _NO_SPARK_AM),
     YarnKey("spark.yarn.metrics.namespace", "warned", _NO_SPARK_AM),
-    YarnKey("spark.yarn.historyServer.address", "honoured", "YARN's link leads there after the end"),
+    YarnKey(
+        "spark.yarn.historyServer.address",
+        "honoured",
+        "YARN's link leads there after the end; `${…}` and `${hadoopconf-…}` in it are replaced",
+    ),
     YarnKey("spark.yarn.historyServer.allowTracking", "warned", "has no effect: YARN's link is the running page"),
     YarnKey("spark.yarn.clientLaunchMonitorInterval", "warned", _NO_SPARK_CLIENT),
     YarnKey("spark.yarn.report.loggingFrequency", "warned", _NO_SPARK_CLIENT),
-    YarnKey("spark.yarn.includeDriverLogsLink", "warned", "has no effect: `yarnspec logs` finds the driver's log"),
+    YarnKey("spark.yarn.includeDriverLogsLink", "honoured", "a submit that waits names the pages of the driver's logs"),
     YarnKey("spark.yarn.client.statCache.preload.enabled", "warned", _NO_SPARK_CLIENT),
     YarnKey("spark.yarn.client.statCache.preload.perDirectoryThreshold", "warned", _NO_SPARK_CLIENT),
     YarnKey("spark.yarn.launchContainers", "warned", "has no effect: it is for Spark's own tests"),

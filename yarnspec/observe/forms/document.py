@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from yarnspec.core.messages.commands import PlacementRule
-from yarnspec.core.messages.figures import set_twins
+from yarnspec.core.messages.figures import StageMetrics
 
 ENDED_STATES = frozenset({"SUCCEEDED", "FAILED", "KILLED"})
 
@@ -63,33 +63,6 @@ class BlockedHost(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     until_ms: int | None
     by: str = ""
-
-
-class StageMetrics(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The metrics of one stage attempt (docs/internals/speculation.md).
-
-    The names are those of the speculative execution proposal (FLINK-10644). Two of them are there in Spark's words too.
-    """
-
-    num_slow_tasks: int = 0
-    num_effective_copies: int = 0
-    min_finished_for_speculation_threshold_metrics: int = 0
-    finished_execution_count_metrics: int = 0
-    speculative_execution_count_metrics: int = 0
-    speculative_threshold_of_time: float | None = None
-    execution_index_to_running_timespan: dict[int, int] = msgspec.field(
-        name="executionIndex2RunningTimespan", default_factory=dict
-    )
-    speculative_execution_fastest_finished_count_metrics: int = 0
-    num_slow_execution_vertices: int = 0
-    num_effective_speculative_executions: int = 0
-
-    def __post_init__(self) -> None:
-        set_twins(
-            self,
-            num_slow_execution_vertices="num_slow_tasks",
-            num_effective_speculative_executions="num_effective_copies",
-        )
 
 
 class StageStatus(msgspec.Struct, frozen=True, kw_only=True):

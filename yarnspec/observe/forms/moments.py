@@ -15,6 +15,15 @@ def at_time(time_ms: int) -> str:
     return _local(time_ms).strftime("%Y-%m-%d %H:%M:%S")
 
 
+def zone(time_ms: int) -> str:
+    """The zone of all these times, as of this moment."""
+    local = _local(time_ms)
+    offset = f"{local:%z}"
+    ahead = f"UTC{offset[:3]}:{offset[3:5]}"
+    name = local.tzname() or ahead
+    return name if name == "UTC" else f"{name} ({ahead})"
+
+
 def clock(time_ms: int) -> str:
     """Local time of day, to the millisecond."""
     return f"{_local(time_ms):%H:%M:%S}.{time_ms % 1000:03d}"

@@ -22,7 +22,7 @@ import msgspec
 
 from yarnspec.core.messages import recoveryevents as _recoveryevents  # noqa: F401 - its events are to be known as well
 from yarnspec.core.messages.commands import Command
-from yarnspec.core.messages.events import Event, type_name
+from yarnspec.core.messages.events import Event
 
 SCHEMA = 1
 _ENVELOPE = ("schema", "seq", "time_ms", "epoch", "kind", "type")
@@ -85,7 +85,7 @@ def record_of(message: Event | Command, *, seq: int, time_ms: int, epoch: int) -
         time_ms=time_ms,
         epoch=epoch,
         kind="command" if isinstance(message, Command) else "event",
-        type=type_name(type(message)),
+        type=type(message).__name__,
         reason=fields.pop("reason", ""),
         fields=fields,
     )
@@ -139,9 +139,9 @@ def decode_lines(data: bytes) -> Iterator[Record]:
 def _classes() -> dict[tuple[str, str], type[Event] | type[Command]]:
     found: dict[tuple[str, str], type[Event] | type[Command]] = {}
     for event in Event.__subclasses__():
-        found["event", type_name(event)] = event
+        found["event", event.__name__] = event
     for command in Command.__subclasses__():
-        found["command", type_name(command)] = command
+        found["command", command.__name__] = command
     return found
 
 

@@ -7,16 +7,16 @@ from typing import Any
 import msgspec
 
 from yarnspec.core.messages.commands import Command
-from yarnspec.core.messages.events import Event, type_name
+from yarnspec.core.messages.events import Event
 from yarnspec.observe.forms.records import Record
 
 _SHOWN_TASKS = 8
-# Of a verdict a line shows which task it is about; `explain` and the other forms have its numbers.
-_BRIEF = frozenset({"stage", "index", "host", "numbers"})
+# Of a verdict or an attempt a line shows which task it is about; `explain` and the other forms have the numbers.
+_BRIEF = (frozenset({"stage", "index", "host", "numbers"}), frozenset({"stage", "index", "host", "launch_ms"}))
 _IN_REASON = {"JudgeTasks": ("untold",), "Summarize": ("ledger", "stages")}
 _KINDS: dict[tuple[str, str], type[Event] | type[Command]] = {
-    **{("event", type_name(one)): one for one in Event.__subclasses__()},
-    **{("command", type_name(one)): one for one in Command.__subclasses__()},
+    **{("event", one.__name__): one for one in Event.__subclasses__()},
+    **{("command", one.__name__): one for one in Command.__subclasses__()},
 }
 
 
@@ -72,7 +72,11 @@ def _value(value: Any) -> str:
         return " ".join(value.split()) if len(value.split()) < 2 else repr(" ".join(value.split()))  # noqa: PLR2004
     if isinstance(value, list | tuple) and all(isinstance(one, str | int) for one in value):
         return ",".join(str(one) for one in value)
-    if isinstance(value, list | tuple) and all(isinstance(one, dict) and set(one) >= _BRIEF for one in value):
+    if isinstance(value, list | tuple) and all(map(_is_brief, value)):
         shown = [f"{one['stage']}.{one['index']}@{one['host']}" for one in value[:_SHOWN_TASKS]]
         return ",".join([*shown, *([f"and {len(value) - _SHOWN_TASKS} more"] if len(value) > _SHOWN_TASKS else [])])
     return msgspec.json.encode(value).decode()
+
+
+def _is_brief(value: Any) -> bool:
+    return isinstance(value, dict) and any(set(value) >= names for names in _BRIEF)

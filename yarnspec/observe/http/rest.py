@@ -12,7 +12,7 @@ POST   /hosts/block   ``BlockBody`` → ``Answer``
 POST   /hosts/unblock ``UnblockBody`` → ``Answer``
 POST   /scale         ``ScaleBody`` → ``Answer``
 GET    /explain       ``Explanation`` of the task ``stage`` and ``index``, or of the ``host``; null: there is no such
-GET    /running       ``RunningAttempt`` of each task attempt that runs, for the page
+GET    /running       ``RunningAttempt`` of each task attempt that runs
 GET    /metrics       the status' numbers in Prometheus' text form
 ====== ============== ===================================================================================
 

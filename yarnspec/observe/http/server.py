@@ -29,7 +29,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from yarnspec.core.copies.speculationview import Explanation
-from yarnspec.core.tasks.running_attempts import RunningAttempt
+from yarnspec.core.messages.events import RunningAttempt
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.http import rest
 from yarnspec.observe.http.rest import Answer, BlockBody, HostEntry, OutputChunk, ScaleBody, UnblockBody

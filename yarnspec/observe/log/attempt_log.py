@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event
@@ -15,12 +16,18 @@ from yarnspec.observe.log.eventlog import EventChunk, EventLog, LineWriter
 class EventLogs:
     """Records go to the log of the newest epoch. A reader gets one epoch after the other, whole.
 
-    ``open_writer`` opens the history file of an epoch (``EventLog``). Of the logs before the newest only the last is
-    kept in memory.
+    ``open_writer`` opens the history file of an epoch, and ``copy`` says where its local copy is (``EventLog``). Of
+    the logs before the newest only the last is kept in memory.
     """
 
-    def __init__(self, epoch: int, open_writer: Callable[[int], LineWriter] | None = None) -> None:
+    def __init__(
+        self,
+        epoch: int,
+        open_writer: Callable[[int], LineWriter] | None = None,
+        copy: Callable[[int], Path] | None = None,
+    ) -> None:
         self._open_writer = open_writer
+        self._copy = copy
         self._logs: tuple[EventLog, ...] = (self._log(epoch),)
 
     def begin_epoch(self, epoch: int) -> None:
@@ -37,7 +44,7 @@ class EventLogs:
         self._logs[-1].append_rows(rows, time_ms)
 
     def after(self, epoch: int, seq: int, limit_bytes: int = 1024 * 1024) -> EventChunk:
-        """The records in memory that follow ``seq`` of ``epoch`` (0: any); those of the next one when it has no more.
+        """The records that follow ``seq`` of ``epoch`` (0: any); those of the next one when it has no more.
 
         Whoever asks for an epoch that is not known here finds it, and every other one whose file is closed, in the
         history: the records of the first one whose file is not closed yet follow.
@@ -71,4 +78,8 @@ class EventLogs:
         return all(closed)
 
     def _log(self, epoch: int) -> EventLog:
-        return EventLog(epoch, partial(self._open_writer, epoch) if self._open_writer is not None else None)
+        return EventLog(
+            epoch,
+            partial(self._open_writer, epoch) if self._open_writer is not None else None,
+            copy=self._copy(epoch) if self._copy is not None else None,
+        )

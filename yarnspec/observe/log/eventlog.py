@@ -6,7 +6,8 @@ are not known to be written. If that does not succeed for a while either, the wr
 hole would be worse than one that stops. ``warning`` says so meanwhile and then. The application goes on.
 
 Memory is bounded by bytes. Task ends are by far the most frequent records, so they have a bound of their own and never
-push a decision out. Records that were pushed out are still in the history file.
+push a decision out. Records that were pushed out are still in the history file, which HDFS shows when it is closed, and
+in its local copy, which is read for those who ask.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from yarnspec.core.messages.commands import Command
@@ -25,6 +27,7 @@ from yarnspec.core.messages.observations import Observations
 from yarnspec.errors import YarnspecError
 from yarnspec.observe.forms.observation_lines import lines
 from yarnspec.observe.forms.records import Record, encode, record_of
+from yarnspec.observe.log.copied_log import Line, lines_after
 
 _TASK_ENDS_BYTES = 8 * 1024 * 1024
 _OTHERS_BYTES = 16 * 1024 * 1024
@@ -48,13 +51,6 @@ class LineWriter(Protocol):
         """Close the file."""
 
 
-class Line(NamedTuple):
-    """One encoded record, with its line end."""
-
-    seq: int
-    data: bytes
-
-
 class EventChunk(NamedTuple):
     """Some records of one epoch, oldest first."""
 
@@ -66,7 +62,8 @@ class EventLog:
     """The records of this epoch; see the module.
 
     ``open_writer`` is called in the writing thread, because creating a file on HDFS takes its time: once, and again for
-    a further file after an error, for up to ``patience_s``. Without it nothing is written.
+    a further file after an error, for up to ``patience_s``. Without it nothing is written. ``copy``: where what was
+    written is on the local disk, as far as there is room.
     """
 
     def __init__(
@@ -74,6 +71,7 @@ class EventLog:
         epoch: int,
         open_writer: Callable[[], LineWriter] | None = None,
         *,
+        copy: Path | None = None,
         task_ends_bytes: int = _TASK_ENDS_BYTES,
         others_bytes: int = _OTHERS_BYTES,
         unwritten_bytes: int = _UNWRITTEN_BYTES,
@@ -81,6 +79,7 @@ class EventLog:
         pause_s: float = _PAUSE_S,
     ) -> None:
         self.epoch = epoch
+        self._copy = copy
         self._seq = 0
         self._task_ends = _Recent(task_ends_bytes)
         self._others = _Recent(others_bytes)
@@ -130,23 +129,32 @@ class EventLog:
         return record
 
     def append_rows(self, rows: Observations, time_ms: int) -> None:
-        """Log the stages' starts and ends and the tasks' ends among observations, each as a record of its own."""
+        """Log the observations that are records (``observe/forms/observation_lines.py``)."""
         with self._changed:
-            for is_task_end, data in lines(rows, seq=self._seq + 1, time_ms=time_ms, epoch=self.epoch):
+            for is_of_attempts, data in lines(rows, seq=self._seq + 1, time_ms=time_ms, epoch=self.epoch):
                 self._seq += 1
-                (self._task_ends if is_task_end else self._others).add(Line(self._seq, data))
+                (self._task_ends if is_of_attempts else self._others).add(Line(self._seq, data))
                 self._write_later(data)
             self._changed.notify_all()
 
     def after(self, seq: int, limit_bytes: int = 1024 * 1024) -> EventChunk:
-        """The records in memory that are newer than ``seq``; at least one when there is any."""
+        """The records that are newer than ``seq``; at least one when there is any.
+
+        Numbers are left out only where neither memory nor the copy has these records.
+        """
         with self._changed:
             lines = sorted([*self._task_ends.after(seq, limit_bytes), *self._others.after(seq, limit_bytes)])
+        if self._copy is not None and lines and lines[0].seq > seq + 1:
+            copied = lines_after(self._copy, seq, limit_bytes)
+            if copied:
+                return EventChunk(self.epoch, copied)
         taken: list[Line] = []
         size_bytes = 0
         for line in lines:
             size_bytes += len(line.data)
-            if taken and size_bytes > limit_bytes:
+            # Whoever asks for what follows a gap gets it out of the copy.
+            gap = self._copy is not None and taken and line.seq > taken[-1].seq + 1
+            if gap or (taken and size_bytes > limit_bytes):
                 break
             taken.append(line)
         return EventChunk(self.epoch, taken)

@@ -26,6 +26,7 @@ from yarnspec.ids import epoch_directory, epochs_among, id_order, is_application
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.records import Record, UnreadableRecordError, decode
 from yarnspec.observe.forms.told import clipped
+from yarnspec.observe.log.copied_log import ENVELOPE_BYTES, seq_of
 from yarnspec.observe.log.eventlog import LineWriter
 
 APPLICATION_FILE = "application.json"
@@ -34,9 +35,7 @@ RESULT_FILE = "result.json"
 STATUS_FILE = "status.json"
 REPORT_FILE = "report.html"
 
-_TASK_END = b'"type":"TaskFinished"'
-_SEQ = re.compile(rb'"seq":(\d+)')
-_ENVELOPE_BYTES = 160
+_ABOUT_ATTEMPTS = re.compile(rb'"type":"(?:TaskFinished|AttemptsStarted)"')
 _PIECE_BYTES = 4 * 1024 * 1024
 _SHOWN_CHARACTERS = 200
 _Document = TypeVar("_Document")
@@ -241,7 +240,7 @@ class History:
         """
         damaged: list[str] = []
         for line in self.event_lines(application_id, epoch, writer_gone=writer_gone):
-            if not task_ends and _TASK_END in line[:_ENVELOPE_BYTES]:
+            if not task_ends and _ABOUT_ATTEMPTS.search(line, 0, ENVELOPE_BYTES):
                 continue
             try:
                 yield decode(line)
@@ -259,13 +258,13 @@ class History:
         directory = f"{self.path(application_id)}/{epoch_directory(epoch)}"
         last = torn = b""
         for number, name in enumerate(_events_files()):
-            written = _seq(last)
+            written = seq_of(last)
             unfinished, torn = torn, b""
             try:
                 for line in self._lines(f"{directory}/{name}", writer_gone=writer_gone):
                     if not line.endswith(b"\n"):
                         torn = line
-                    elif not number or _seq(line) > written:  # else written again, as nobody knew that it was
+                    elif not number or seq_of(line) > written:  # else written again, as nobody knew that it was
                         last = line
                         yield line
             except FileNotFoundError:
@@ -335,11 +334,6 @@ def _events_files() -> Iterator[str]:
     stem, dot, ending = EVENTS_FILE.rpartition(".")
     for number in itertools.count(2):
         yield f"{stem}-{number}{dot}{ending}"
-
-
-def _seq(line: bytes) -> int:
-    found = _SEQ.search(line, 0, _ENVELOPE_BYTES)
-    return int(found[1]) if found else 0
 
 
 def _encoded(document: msgspec.Struct) -> bytes:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from yarnspec.core.messages.observations import IntColumn, Observations, RowKind, State
+from yarnspec.observe.page.missing import FoldedKind, Missing
 
 BoolColumn = npt.NDArray[np.bool_]
 
@@ -19,13 +20,15 @@ _FIELDS = (
 _FLUSH_ROWS = 8_192
 MOST_ATTEMPTS = 400_000
 _MOST_TEXTS = 5_000
+LOST_WITH_DRIVER = 4
+"""How an attempt ended that ran when its driver died. Spark has no such state: nobody told of its end."""
 
 
 @dataclass(frozen=True)
 class Attempts:
     """Task attempts, one row each. ``stage`` is a place in the fold's list of stages, not Spark's number.
 
-    A running attempt has the state RUNNING, and ``finish_ms`` is the moment of the page.
+    ``state`` is a ``State`` or ``LOST_WITH_DRIVER``. A running attempt's ``finish_ms`` is the moment of the page.
     """
 
     stage: IntColumn
@@ -73,6 +76,18 @@ class Attempts:
         return found
 
     @cached_property
+    def lost(self) -> BoolColumn:
+        """Which ran when their driver died."""
+        found: BoolColumn = self.state == LOST_WITH_DRIVER
+        return found
+
+    @cached_property
+    def killed(self) -> BoolColumn:
+        """Which were ended early, as no longer needed."""
+        found: BoolColumn = self.state == State.KILLED
+        return found
+
+    @cached_property
     def copies(self) -> BoolColumn:
         """Which are copies."""
         found: BoolColumn = self.speculative == 1
@@ -90,21 +105,20 @@ Row = tuple[int, int, int, int, int, int, int, int, int, int, int]
 
 
 class AttemptTable:
-    """Collects attempts as they end. Of very many the newest are kept; ``forgotten_until_ms`` says since when."""
+    """Collects attempts as they end. Of very many the newest are kept, and ``missing`` learns of the others."""
 
-    def __init__(self, most: int = MOST_ATTEMPTS) -> None:
+    def __init__(self, missing: Missing, most: int = MOST_ATTEMPTS) -> None:
+        self._missing = missing
         self._most = most
         self._blocks: list[npt.NDArray[np.int64]] = []
         self._rows: list[Row] = []
-        self._texts: dict[int, str] = {}
-        self.forgotten = 0
-        self.forgotten_until_ms = 0
+        self._texts: dict[int, tuple[int, str]] = {}
 
     def add(self, row: Row, text: str = "") -> None:
         """Take in an attempt that has ended, and the words of its failure."""
         self._rows.append(row)
         if text:
-            self._put_text(row[3], row[0], text)
+            self._put_text(row[3], row[0], row[9], text)
         if len(self._rows) >= _FLUSH_ROWS:
             self._flush()
 
@@ -122,7 +136,7 @@ class AttemptTable:
         for row, text in rows.texts.items():
             if rows.kind[row] == RowKind.TASK_ENDED:
                 place = int(np.searchsorted(ended, row))
-                self._put_text(int(rows.task_id[row]), int(stages[place]), text)
+                self._put_text(int(rows.task_id[row]), int(stages[place]), int(rows.finish_ms[row]), text)
         self._forget()
 
     def table(self) -> Attempts:
@@ -141,13 +155,15 @@ class AttemptTable:
 
     def text(self, stage: int, task_id: int) -> str:
         """Why an attempt failed or was killed; empty where nothing is known."""
-        return self._texts.get((stage << 40) | task_id, "")
+        _, text = self._texts.get((stage << 40) | task_id, (0, ""))
+        return text
 
-    def _put_text(self, task_id: int, stage: int, text: str) -> None:
+    def _put_text(self, task_id: int, stage: int, finish_ms: int, text: str) -> None:
         first_line = text.strip().partition("\n")[0][:300]
-        self._texts.setdefault((stage << 40) | task_id, first_line)
+        self._texts.setdefault((stage << 40) | task_id, (finish_ms, first_line))
         while len(self._texts) > _MOST_TEXTS:
-            del self._texts[next(iter(self._texts))]
+            ended_ms, _ = self._texts.pop(next(iter(self._texts)))
+            self._missing.forget(FoldedKind.FAILURES, 1, ended_ms)
 
     def _flush(self) -> None:
         if self._rows:
@@ -158,8 +174,7 @@ class AttemptTable:
     def _forget(self) -> None:
         while len(self._blocks) > 1 and sum(map(len, self._blocks)) - len(self._blocks[0]) >= self._most:
             oldest = self._blocks.pop(0)
-            self.forgotten += len(oldest)
-            self.forgotten_until_ms = max(self.forgotten_until_ms, int(oldest[:, 9].max()))
+            self._missing.forget(FoldedKind.ATTEMPTS, len(oldest), int(oldest[:, 9].max()))
 
 
 def joined(ended: Attempts, running: Attempts) -> Attempts:

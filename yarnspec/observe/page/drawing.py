@@ -84,6 +84,11 @@ def took(duration_ms: float | None) -> str:
     return f"{int(seconds) // 3600} h {int(seconds) % 3600 // 60} min"
 
 
+def times(count: int) -> str:
+    """How often."""
+    return "once" if count == 1 else f"{count} times"
+
+
 def busy(begin_ms: IntColumn, end_ms: IntColumn, edges: FloatColumn) -> FloatColumn:
     """How many spans cover each bin between the edges, on average; exact, and without a loop over the spans."""
     found: FloatColumn = np.diff(_covered(begin_ms, edges) - _covered(end_ms, edges)) / np.diff(edges)

@@ -9,10 +9,10 @@ import numpy as np
 
 from yarnspec.observe.forms.document import BlockStatus
 from yarnspec.observe.forms.moments import until
-from yarnspec.observe.page.drawing import steps
+from yarnspec.observe.page.drawing import steps, times
 from yarnspec.observe.page.scene import Scene
+from yarnspec.observe.page.spans import WIDE, BlockSpan, reach
 from yarnspec.observe.page.speeds import history_of
-from yarnspec.observe.page.timeline import WIDE
 
 _MOST_HOSTS = 200
 _SPARK_WIDTH, _SPARK_HEIGHT = 1000.0, 24.0
@@ -33,6 +33,7 @@ class HostRow:
     done: int
     failed: int
     killed: int
+    lost: int
     copies_away: int
     kept_outputs: int
     kept_bytes: int
@@ -44,17 +45,20 @@ def host_rows(scene: Scene) -> tuple[list[HostRow], int]:
     """The rows, and how many more hosts there are."""
     document, attempts = scene.document, scene.attempts
     wide = {one.host: one for one in document.blocks if one.executor_id is None and one.level in WIDE}
-    narrow = {one.host: one for one in document.blocks}
+    narrow: dict[str, list[BlockStatus]] = {}
+    for one in document.blocks:
+        if one.executor_id is not None or one.level not in WIDE:
+            narrow.setdefault(one.host, []).append(one)
     live = Counter(one.host for one in document.containers if one.role == "executor" and one.state == "RUNNING")
     kept = {one.host: one for one in document.recovery.kept} if document.recovery is not None else {}
     away = _copied_away(scene)
     rows = []
     for number, host in enumerate(scene.hosts):
         mine = scene.of_host(number)
-        block = wide.get(host) or narrow.get(host)
+        block, parts = wide.get(host), narrow.get(host, [])
         history = history_of(attempts, scene.speeds, mine, scene.scale.begin_ms, scene.scale.end_ms)
         slow, factor = scene.speeds.slow(number), float(scene.speeds.factor[number])
-        state, tone = _state(scene, block, host, factor if slow else None)
+        state, tone = _state(scene, block, parts, host, factor if slow else None)
         outputs = kept.get(host)
         rows.append(
             HostRow(
@@ -65,10 +69,11 @@ def host_rows(scene: Scene) -> tuple[list[HostRow], int]:
                 running=int(np.count_nonzero(attempts.running[mine])),
                 done=int(np.count_nonzero(attempts.succeeded[mine])),
                 failed=int(np.count_nonzero(attempts.failed[mine])),
-                killed=int(np.count_nonzero(~(attempts.running | attempts.succeeded | attempts.failed)[mine])),
+                killed=int(np.count_nonzero(attempts.killed[mine])),
+                lost=int(np.count_nonzero(attempts.lost[mine])),
                 copies_away=away[number],
                 kept_outputs=outputs.outputs if outputs else 0, kept_bytes=outputs.bytes if outputs else 0,
-                why=_why(scene, block, host), block=block if block is not None and block.level in WIDE else None,
+                why=_why(scene, block or next(iter(parts), None), host), block=block,
             )
         )  # fmt: skip
     ranks = {"bad": 0, "warn": 1, "calm": 2}
@@ -77,29 +82,38 @@ def host_rows(scene: Scene) -> tuple[list[HostRow], int]:
     return rows[:most], max(0, len(rows) - most)
 
 
-def _state(scene: Scene, block: BlockStatus | None, host: str, slow: float | None) -> tuple[str, str]:
-    if block is not None and block.level in WIDE:
+def _state(
+    scene: Scene, block: BlockStatus | None, parts: list[BlockStatus], host: str, slow: float | None
+) -> tuple[str, str]:  # fmt: skip
+    if block is not None:
         end = "" if scene.ended else f", {until(block.until_ms, scene.now_ms)}"
         return f"blocked for the {block.level} ({block.cause}){end}", "bad"
-    if block is not None:
-        whom = f"executor {block.executor_id}" if block.executor_id else "blocked"
-        return f"{whom} for {block.level} {_about(block)} ({block.cause})", "warn"
-    before = [one for one in scene.fold.blocks if one.host == host and not one.executor_id]
+    before = _blocked_before([one for one in scene.fold.blocks if one.host == host and one.ended_ms is not None])
+    words = "; ".join([*([f"slow, {slow:.1f} times"] if slow is not None else []), *_blocked_in_part(parts), *before])
     if slow is not None:
-        return f"slow, {slow:.1f} times" + (f"; was blocked {_times(len(before))}" if before else ""), "bad"
-    if before:
-        return f"was blocked {_times(len(before))}", "warn"
-    return "ok", "calm"
+        return words, "bad"
+    return (words, "warn") if words else ("ok", "calm")
 
 
-def _about(block: BlockStatus) -> str:
-    if block.index is not None:
-        return f"{block.stage}.{block.index}"
-    return f"{block.stage}" if block.stage is not None else ""
+def _blocked_in_part(parts: list[BlockStatus]) -> list[str]:
+    """The host takes work, but one of its executors does not, or not from one stage or task."""
+    if not parts:
+        return []
+    first = parts[0]
+    whom = f"executor {first.executor_id} blocked" if first.executor_id else "blocked"
+    more = f", and {len(parts) - 1} more such blocks" if len(parts) > 1 else ""
+    return [f"{whom} for {reach(first.level, first.stage, first.index)} ({first.cause}){more}"]
 
 
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
+def _blocked_before(blocks: list[BlockSpan]) -> list[str]:
+    whole = sum(one.of_whole_host for one in blocks)
+    executors = sum(bool(one.executor_id) for one in blocks)
+    narrow = len(blocks) - whole - executors
+    return [
+        *([f"was blocked {times(whole)}"] if whole else []),
+        *([f"was blocked for single stages or tasks {times(narrow)}"] if narrow else []),
+        *([f"executors of it were blocked {times(executors)}"] if executors else []),
+    ]
 
 
 def _why(scene: Scene, block: BlockStatus | None, host: str) -> str:

@@ -12,9 +12,8 @@ import jinja2
 import markupsafe
 import msgspec
 
-from yarnspec.core.tasks.running_attempts import RunningAttempt
 from yarnspec.observe.forms.document import StatusDocument
-from yarnspec.observe.forms.moments import at_time, clock, day_clock, span
+from yarnspec.observe.forms.moments import at_time, clock, day_clock, span, zone
 from yarnspec.observe.forms.told import clipped, told
 from yarnspec.observe.page.container_rows import containers_by_host, over_time, shown_containers
 from yarnspec.observe.page.drawing import percent, took
@@ -58,12 +57,11 @@ def page(
     document: StatusDocument,
     now_ms: int,
     *,
-    running: tuple[RunningAttempt, ...] = (),
     source: Source | None = None,
     live: Live | None = None,
 ) -> str:
     """The whole document."""
-    return page_around(body(fold, document, now_ms, running=running, source=source, live=live), document, live)
+    return page_around(body(fold, document, now_ms, source=source, live=live), document, live)
 
 
 def page_around(part: str, document: StatusDocument, live: Live | None = None) -> str:
@@ -79,12 +77,11 @@ def body(
     document: StatusDocument,
     now_ms: int,
     *,
-    running: tuple[RunningAttempt, ...] = (),
     source: Source | None = None,
     live: Live | None = None,
 ) -> str:
     """What changes of it while the application runs."""
-    scene = scene_of(fold, document, now_ms, running)
+    scene = scene_of(fold, document, now_ms)
     template = _environment().get_template("body.html")
     text = template.render(_context(scene, source or Source(), live))
     for _ in range(_TRIES):
@@ -114,6 +111,7 @@ def _context(scene: Scene, source: Source, live: Live | None) -> dict[str, Any]:
         "length_ms": scene.scale.length_ms,
         "begin_ms": scene.scale.begin_ms,
         "sentences": sentences(scene),
+        "missing": _missing(scene),
         "timeline": timeline(scene),
         "hosts": hosts,
         "more_hosts": more_hosts,
@@ -135,6 +133,14 @@ def _context(scene: Scene, source: Source, live: Live | None) -> dict[str, Any]:
         "status_is_whole": whole,
         "attempts": len(scene.attempts),
     }  # fmt: skip
+
+
+def _missing(scene: Scene) -> list[str]:
+    found = scene.fold.missing.sentences()
+    if scene.share < 1:
+        shown = f"{scene.share:.0%} of what they have room for otherwise"
+        found.append(f"The page would be too large for a browser: its drawings and tables show {shown}.")
+    return found
 
 
 def _as_json(document: StatusDocument) -> tuple[str, bool]:
@@ -183,8 +189,8 @@ def _environment() -> jinja2.Environment:
         auto_reload=False,
     )
     environment.filters |= {
-        "took": took, "at_time": at_time, "day_clock": day_clock, "span": span, "number": _number, "bytes": _bytes,
-        "percent": percent, "safe_link": _safe_link, "clip": clipped,
+        "took": took, "at_time": at_time, "day_clock": day_clock, "span": span, "zone": zone, "number": _number,
+        "bytes": _bytes, "percent": percent, "safe_link": _safe_link, "clip": clipped,
     }  # fmt: skip
     environment.globals |= {"signs": _SIGNS}
     return environment

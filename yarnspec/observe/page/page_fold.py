@@ -1,13 +1,15 @@
 """The fold of an application's records into what its page draws: who ran what, where and when, and what was decided.
 
 It goes beside ``StatusFold``, which says how things are now: this one remembers how they came to be. ``apply`` never
-raises, as there. Memory is bounded; ``gaps`` and the table of attempts say what was forgotten or never read.
+raises, as there. Attempts, decisions and containers are bounded; ``missing`` says what was forgotten or never read.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable
+from operator import attrgetter, itemgetter
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,10 +18,10 @@ from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages.commands import Command, Verdict
 from yarnspec.core.messages.events import Event
 from yarnspec.core.messages.observations import NONE, Observations, RowKind, State
-from yarnspec.core.tasks.running_attempts import RunningAttempt
 from yarnspec.observe.forms.records import Record, UnreadableRecordError
 from yarnspec.observe.hindsight.offline import Findings
-from yarnspec.observe.page.attempts import Attempts, AttemptTable, Row, joined, of_rows
+from yarnspec.observe.page.attempts import LOST_WITH_DRIVER, Attempts, AttemptTable, Row, joined, of_rows
+from yarnspec.observe.page.missing import FoldedKind, Missing
 from yarnspec.observe.page.spans import BlockSpan, ContainerSpan, CopyAsked, Moment, StageSpan
 from yarnspec.observe.status.blocks import BlockKey, block_key
 
@@ -29,29 +31,25 @@ _MOST_BLOCKS = 2_000
 _MOST_MOMENTS = 200
 _MOST_COPIES = 5_000
 _MOST_STEPS = 5_000
+_MOST_RUNNING = 100_000
 SHOWN_EVENTS = 300
 _NUMBER_LIMIT, _TIME_LIMIT_MS = 2**31, 2**42
 """What is not below is damaged: no stage has such a number, and no task of this century ended then."""
 _NOISE = frozenset({
     "TaskFinished", "HostsReported", "UpdatePlacement", "UpdateTaskBlocks", "SetTimer", "TimerFired", "OutputsDurable",
-    "PlacementAcknowledged", "RecordShuffle", "ShuffleDeclared", "AnswerShuffle", "ShuffleDropped", "RecordProgress",
+    "PlacementAcknowledged", "RecordShuffle", "ShuffleDeclared", "AnswerShuffle", "ShuffleForgotten", "RecordProgress",
     "RecordState", "HeldBlocksTold", "AskHeldBlocks", "JobStarted", "JobEnded", "StageStarted", "StageFinished",
+    "AttemptsStarted",
 })  # fmt: skip
 """What comes often and says little alone; the page has it in other forms, and `yarnspec events` has all."""
-
-
-class Gap(NamedTuple):
-    """Records that were not read: so many, before this moment."""
-
-    records: int
-    before_ms: int
 
 
 class PageFold:
     """The events so far; see the module."""
 
     def __init__(self) -> None:
-        self.attempts = AttemptTable()
+        self.missing = Missing()
+        self.attempts = AttemptTable(self.missing)
         self.stages: list[StageSpan] = []
         self.hosts: dict[str, int] = {}
         self.executors: dict[str, int] = {}
@@ -67,13 +65,12 @@ class PageFold:
         self.restored: list[tuple[int, rec.ShuffleRestored]] = []
         self.last: deque[Record] = deque(maxlen=SHOWN_EVENTS)
         self.counts: Counter[str] = Counter()
-        self.gaps: list[Gap] = []
         self.first_ms = self.last_ms = 0
-        self.unreadable = 0
         self._open_blocks: dict[BlockKey, BlockSpan] = {}
         self._now: dict[tuple[int, int], int] = {}
         self._started: dict[tuple[int, int], Row] = {}
         self._epoch = self._seq = 0
+        self._epoch_ended = True
 
     def apply(self, record: Record) -> None:
         """Take in the next record."""
@@ -81,11 +78,11 @@ class PageFold:
         try:
             message = record.message()
         except UnreadableRecordError:
-            self.unreadable += 1
+            self.missing.damaged += 1
             return
         self.counts[record.type] += 1
         if record.type not in _NOISE:
-            self.last.append(record)
+            self._event(record)
         self.first_ms = self.first_ms or record.time_ms
         self.last_ms = max(self.last_ms, record.time_ms)
         if isinstance(message, events.TaskFinished):
@@ -137,18 +134,18 @@ class PageFold:
         for host in findings.hosts:
             self.would_be_slow[host.verdict.host] = (host.at_ms, host.verdict.reason)
 
-    def everything(self, now_ms: int, running: tuple[RunningAttempt, ...] = ()) -> Attempts:
-        """All attempts: those that have ended, and those that run as of this moment."""
-        started = [(*row[:9], now_ms, row[10]) for row in self._started.values()]
-        told = [
-            (
-                self._place(one.stage, one.stage_attempt, one.launch_ms), one.index, one.attempt, one.task_id,
-                self._number(one.host, self.hosts), self._number(one.executor_id, self.executors), int(State.RUNNING),
-                int(one.speculative), one.launch_ms, max(now_ms, one.launch_ms), NONE,
-            )
-            for one in running
-        ]  # fmt: skip
-        return joined(self.attempts.table(), of_rows([*started, *told]))
+    def everything(self, now_ms: int, *, over: bool = False) -> Attempts:
+        """All attempts: those that have ended, and those that run as of this moment.
+
+        ``over``: the application has ended, so nothing runs. Its end is not among the records if it was killed.
+        """
+        state = LOST_WITH_DRIVER if over else int(State.RUNNING)
+        return joined(self.attempts.table(), of_rows([_until(row, state, now_ms) for row in self._started.values()]))
+
+    @property
+    def running(self) -> int:
+        """How many attempts run."""
+        return len(self._started)
 
     @property
     def position(self) -> str:
@@ -171,12 +168,21 @@ class PageFold:
         return list(self.executors)
 
     def _follow(self, record: Record) -> None:
-        expected = self._seq + 1 if record.epoch == self._epoch else 1
-        if record.seq > expected:
-            self.gaps.append(Gap(record.seq - expected, record.time_ms))
         if record.epoch != self._epoch:
-            self._now = {}
-        self._epoch, self._seq = record.epoch, record.seq
+            self._next_epoch(record)
+        if record.seq > self._seq + 1:
+            self.missing.skip_records(record.seq - self._seq - 1, record.time_ms)
+        self._seq = record.seq
+
+    def _next_epoch(self, record: Record) -> None:
+        if record.epoch > self._epoch + 1:
+            self.missing.skip_epochs(self._epoch + 1, record.epoch - 1, record.time_ms)
+        if not self._epoch_ended:
+            self.missing.skip_end(self._epoch, self.last_ms, record.time_ms)
+        self._end_attempts(record.time_ms, LOST_WITH_DRIVER, f"driver epoch {self._epoch} was over")
+        self._end_stages(record.time_ms)
+        self._now = {}
+        self._epoch, self._seq, self._epoch_ended = record.epoch, 0, False
 
     # what happened
 
@@ -191,18 +197,24 @@ class PageFold:
             case events.ContainerAllocated() | events.ContainerStarted() | events.ContainerLost():
                 self._container(event, time_ms)
             case events.TargetExecutorsChanged(count=count):
-                self._step(self.wanted, (time_ms, max(0, count) + event.of_profiles))
+                self._step(self.wanted, (time_ms, max(0, count) + event.of_profiles), FoldedKind.WANTED, itemgetter(0))
             case events.PendingExplained(reason=reason):
-                self._step(self.pending, (time_ms, reason))
+                self._step(self.pending, (time_ms, reason), FoldedKind.WAITS, itemgetter(0))
+            case events.AttemptsStarted(attempts=attempts):
+                self._attempts_started(attempts)
             case events.DriverReady():
+                # A program may begin a second context. What ran in the first one is over, whether or not that was told.
+                self._end_attempts(time_ms, int(State.KILLED), "its Spark context was over")
                 self._moment(time_ms, "ready", "the driver takes executors")
             case events.DriverLost(reason=reason, exit_code=code):
+                self._end_attempts(time_ms, LOST_WITH_DRIVER, f"the driver died (exit code {code})")
                 self._end_stages(time_ms)
+                self._epoch_ended = True
                 self._moment(time_ms, "lost", f"the driver died (exit code {code}): {reason}")
             case events.CopyRefused():
                 self._not_started(event.stage, event.stage_attempt, event.index, event.why)
             case rec.ShuffleRestored():
-                self._step(self.restored, (time_ms, event))
+                self._step(self.restored, (time_ms, event), FoldedKind.RESTORED, itemgetter(0))
 
     def _attempt_started(self, event: events.AttemptStarted, time_ms: int) -> None:
         for known in self.containers.values():
@@ -210,7 +222,6 @@ class PageFold:
                 known.ended_ms, known.diagnostics = time_ms, known.diagnostics or "its application attempt ended"
         for key in list(self._open_blocks):
             self._open_blocks.pop(key).ended_ms = time_ms
-        self._end_stages(time_ms)
         before = f": attempt {event.attempt - 1} was lost, {event.attempt_before}" if event.attempt_before else ""
         kind = "attempt" if event.attempt == 1 else "again"
         self._moment(time_ms, kind, f"application attempt {event.attempt} begins on {event.host}{before}")
@@ -235,23 +246,44 @@ class PageFold:
                 attempt=attempt, began_ms=time_ms,
             )  # fmt: skip
             self._number(event.host, self.hosts)
-            while len(self.containers) > _MOST_CONTAINERS:
-                del self.containers[next(iter(self.containers))]
+            if len(self.containers) > _MOST_CONTAINERS:
+                self._forget_containers()
         if isinstance(event, events.ContainerStarted) and known.started_ms is None:
             known.started_ms, known.cores = time_ms, event.cores
 
+    # attempts
+
+    def _attempts_started(self, attempts: tuple[events.RunningAttempt, ...]) -> None:
+        for one in attempts:
+            if not _is_sound(one, one.launch_ms):
+                self.missing.damaged += 1
+                continue
+            row = self._row(one, int(State.RUNNING), one.launch_ms)
+            self._started[row[0], row[3]] = row
+        while len(self._started) > _MOST_RUNNING:
+            oldest = self._started.pop(next(iter(self._started)))
+            self.missing.forget(FoldedKind.RUNNING, 1, oldest[8])
+
     def _task_finished(self, event: events.TaskFinished) -> None:
-        numbers = (event.stage, event.stage_attempt, event.index, event.attempt, event.task_id)
-        times = (event.launch_ms, event.finish_ms)
-        if not all(0 <= one < _NUMBER_LIMIT for one in numbers) or not all(0 <= one < _TIME_LIMIT_MS for one in times):
-            self.unreadable += 1
+        if not _is_sound(event, event.finish_ms):
+            self.missing.damaged += 1
             return
-        row = (
-            self._place(event.stage, event.stage_attempt, event.launch_ms), event.index, event.attempt, event.task_id,
-            self._number(event.host, self.hosts), self._number(event.executor_id, self.executors),
-            int(State.at_end(event.state)), int(event.speculative), event.launch_ms, event.finish_ms, NONE,
-        )  # fmt: skip
+        row = self._row(event, int(State.at_end(event.state)), event.finish_ms)
+        self._started.pop((row[0], row[3]), None)
         self.attempts.add(row, event.failure)
+
+    def _row(self, one: events.RunningAttempt | events.TaskFinished, state: int, finish_ms: int) -> Row:
+        return (
+            self._place(one.stage, one.stage_attempt, one.launch_ms), one.index, one.attempt, one.task_id,
+            self._number(one.host, self.hosts), self._number(one.executor_id, self.executors),
+            state, int(one.speculative), one.launch_ms, finish_ms, NONE,
+        )  # fmt: skip
+
+    def _end_attempts(self, time_ms: int, state: int, why: str) -> None:
+        """Nothing of what ran goes on, and nobody will tell of its end."""
+        for row in self._started.values():
+            self.attempts.add(_until(row, state, time_ms), why)
+        self._started = {}
 
     # stages
 
@@ -306,11 +338,13 @@ class PageFold:
                     place = self._place(one.stage, one.stage_attempt, time_ms)
                     self.verdicts.setdefault((place, one.index), (time_ms, one))
                 while len(self.verdicts) > _MOST_COPIES:
-                    del self.verdicts[next(iter(self.verdicts))]
+                    judged_ms, _ = self.verdicts.pop(next(iter(self.verdicts)))
+                    self.missing.forget(FoldedKind.VERDICTS, 1, judged_ms)
             case commands.LaunchCopy():
                 place = self._place(command.stage, command.stage_attempt, time_ms)
-                self._step(self.copies, CopyAsked(stage=place, index=command.index, asked_ms=time_ms,
-                                                  reason=command.reason, not_hosts=command.not_hosts))  # fmt: skip
+                asked = CopyAsked(stage=place, index=command.index, asked_ms=time_ms, reason=command.reason,
+                                  not_hosts=command.not_hosts)  # fmt: skip
+                self._step(self.copies, asked, FoldedKind.COPIES, attrgetter("asked_ms"))
             case commands.WithdrawCopy():
                 self._not_started(command.stage, command.stage_attempt, command.index, command.reason)
             case commands.SlowHostNotBlocked(host=host, reason=reason) | commands.RefuseBlock(host=host, reason=reason):
@@ -319,8 +353,11 @@ class PageFold:
                 self._now = {}
                 self._moment(time_ms, "again", f"driver epoch {epoch} begins: {command.reason}")
             case commands.AbandonAttempt():
+                self._epoch_ended = True
                 self._moment(time_ms, "lost", f"the application attempt was given up: {command.reason}")
             case commands.FinishApplication(status=status):
+                self._epoch_ended = True
+                self._end_attempts(time_ms, int(State.KILLED), "the application ended")
                 for key in list(self._open_blocks):
                     self._open_blocks.pop(key).ended_ms = time_ms
                 self._moment(time_ms, "end", f"the end: {status}, {command.reason}")
@@ -340,7 +377,7 @@ class PageFold:
         self.blocks.append(self._open_blocks[key])
         self._number(command.host, self.hosts)
         if len(self.blocks) > _MOST_BLOCKS:
-            del self.blocks[: _MOST_BLOCKS // 4]
+            self._forget_blocks()
 
     def _not_started(self, stage: int, stage_attempt: int, index: int, why: str) -> None:
         place = self._now.get((stage, stage_attempt))
@@ -351,16 +388,38 @@ class PageFold:
 
     # bounds
 
-    def _moment(self, time_ms: int, kind: str, text: str) -> None:
-        self.moments.append(Moment(time_ms, kind, text))
-        if len(self.moments) > _MOST_MOMENTS:
-            del self.moments[1 : _MOST_MOMENTS // 4]
+    def _event(self, record: Record) -> None:
+        if len(self.last) == SHOWN_EVENTS:
+            self.missing.forget(FoldedKind.EVENTS, 1, self.last[0].time_ms)
+        self.last.append(record)
 
-    @staticmethod
-    def _step(steps: list[_Step], step: _Step) -> None:
+    def _moment(self, time_ms: int, kind: str, text: str) -> None:
+        self._step(self.moments, Moment(time_ms, kind, text), FoldedKind.TURNS, itemgetter(0))
+
+    def _step(self, steps: list[_Step], step: _Step, kind: FoldedKind, time_of: Callable[[_Step], int]) -> None:
         steps.append(step)
-        if len(steps) > _MOST_STEPS:
-            del steps[1 : _MOST_STEPS // 4]
+        most = _MOST_MOMENTS if kind is FoldedKind.TURNS else _MOST_STEPS
+        if len(steps) > most:
+            # The first one stays: it says how things stood at the beginning.
+            oldest = steps[1 : most // 4]
+            del steps[1 : most // 4]
+            self.missing.forget(kind, len(oldest), time_of(oldest[-1]))
+
+    def _forget_blocks(self) -> None:
+        """Forget the oldest blocks that have ended. Of those that hold, the oldest are forgotten if all hold."""
+        ended = [one for one in self.blocks if one.ended_ms is not None] or self.blocks
+        oldest = ended[: _MOST_BLOCKS // 4]
+        gone = {id(one) for one in oldest}
+        self.blocks = [one for one in self.blocks if id(one) not in gone]
+        self.missing.forget(FoldedKind.BLOCKS, len(oldest), max(one.ended_ms or one.began_ms for one in oldest))
+
+    def _forget_containers(self) -> None:
+        """Forget the oldest containers of executors that have ended, as for blocks."""
+        executors = [one for one in self.containers.values() if one.role == "executor"]
+        oldest = ([one for one in executors if one.ended_ms is not None] or executors)[: _MOST_CONTAINERS // 4]
+        for one in oldest:
+            del self.containers[one.id]
+        self.missing.forget(FoldedKind.CONTAINERS, len(oldest), max(one.ended_ms or one.began_ms for one in oldest))
 
     @staticmethod
     def _number(name: str, names: dict[str, int]) -> int:
@@ -369,3 +428,14 @@ class PageFold:
     def _numbers(self, found: tuple[str, ...], names: dict[str, int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         # One more at the end: the code for "not known", -1, finds it.
         return np.array([*(self._number(name, names) for name in found), NONE], dtype=np.int64)
+
+
+def _until(row: Row, state: int, time_ms: int) -> Row:
+    """An attempt that ran up to this moment, as one with this state."""
+    return (*row[:6], state, row[7], row[8], max(time_ms, row[8]), row[10])
+
+
+def _is_sound(one: events.RunningAttempt | events.TaskFinished, last_ms: int) -> bool:
+    numbers = (one.stage, one.stage_attempt, one.index, one.attempt, one.task_id)
+    times = (one.launch_ms, last_ms)
+    return all(0 <= one < _NUMBER_LIMIT for one in numbers) and all(0 <= one < _TIME_LIMIT_MS for one in times)

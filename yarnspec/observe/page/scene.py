@@ -8,16 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from yarnspec.core.messages.observations import IntColumn, State
-from yarnspec.core.tasks.running_attempts import RunningAttempt
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.told import clipped
-from yarnspec.observe.page.attempts import Attempts
+from yarnspec.observe.page.attempts import LOST_WITH_DRIVER, Attempts
 from yarnspec.observe.page.drawing import Scale, took
 from yarnspec.observe.page.page_fold import PageFold
 from yarnspec.observe.page.spans import StageSpan
 from yarnspec.observe.page.speeds import Speeds, speeds_of
 
-_HOW = {State.RUNNING: "runs", State.SUCCESS: "ok", State.FAILED: "failed", State.KILLED: "killed"}
+_HOW: dict[int, str] = {
+    State.RUNNING: "runs", State.SUCCESS: "ok", State.FAILED: "failed", State.KILLED: "killed",
+    LOST_WITH_DRIVER: "lost with the driver",
+}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -48,7 +50,7 @@ class Scene:
     @property
     def ended(self) -> bool:
         """Whether nothing will change any more; of a log of Spark's only its own end is known."""
-        return self.document.ended or self.document.finished_ms is not None
+        return _ended(self.document)
 
     def of_host(self, number: int) -> IntColumn:
         """The rows of a host's attempts."""
@@ -69,7 +71,7 @@ class Scene:
 
     def how(self, row: int) -> str:
         """How an attempt ended, in a word."""
-        return _HOW[State(int(self.attempts.state[row]))]
+        return _HOW[int(self.attempts.state[row])]
 
     def failure(self, row: int) -> str:
         """Why an attempt failed or was killed."""
@@ -86,12 +88,10 @@ class Scene:
         return f"{words}: {clipped(text, 120)}" if text else words
 
 
-def scene_of(
-    fold: PageFold, document: StatusDocument, now_ms: int, running: tuple[RunningAttempt, ...] = ()
-) -> Scene:  # fmt: skip
+def scene_of(fold: PageFold, document: StatusDocument, now_ms: int) -> Scene:
     """Everything that the sections need, worked out once."""
     end_ms = document.finished_ms or (fold.last_ms if document.ended else now_ms)
-    attempts = fold.everything(end_ms, running)
+    attempts = fold.everything(end_ms, over=_ended(document))
     hosts = fold.host_names
     begins = [one for one in (document.started_ms, fold.first_ms) if one]
     first_launch = int(attempts.launch_ms.min()) if len(attempts) else 0
@@ -117,3 +117,7 @@ def scene_of(
         _stage_order=stage_order,
         _stage_ends=np.searchsorted(attempts.stage[stage_order], np.arange(len(fold.stages) + 1)),
     )
+
+
+def _ended(document: StatusDocument) -> bool:
+    return document.ended or document.finished_ms is not None

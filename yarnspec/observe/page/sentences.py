@@ -15,7 +15,6 @@ from yarnspec.observe.page.drawing import took
 from yarnspec.observe.page.scene import Scene
 from yarnspec.observe.page.spans import BlockSpan, Moment
 from yarnspec.observe.page.stage_rows import lateness_of
-from yarnspec.observe.page.timeline import WIDE
 
 _MOST = 6
 _MOST_OF_A_KIND = 2
@@ -104,6 +103,9 @@ def _losses(scene: Scene) -> list[Sentence]:
     if len(lost) > 1:
         words = [f"Driver or application master died {len(lost)} times. The last time: at {day_clock(last.time_ms)} "
                  f"{_short(last.text)}"]  # fmt: skip
+    gone = int(np.count_nonzero(scene.attempts.lost))
+    if gone:
+        words.append(f"{_count(gone, 'task attempt')} ran then and {'was' if gone == 1 else 'were'} lost.")
     recovery = scene.document.recovery
     if recovery is not None and recovery.saved_outputs:
         again = f"{recovery.restored_outputs:,} of {recovery.saved_outputs:,} map outputs were used again"
@@ -126,7 +128,7 @@ def _first_task_after(scene: Scene, moment: Moment) -> int | None:
 def _hosts(scene: Scene) -> list[Sentence]:
     blocks: dict[str, list[BlockSpan]] = {}
     for one in scene.fold.blocks:
-        if not one.executor_id and one.level in WIDE:
+        if one.of_whole_host:
             blocks.setdefault(one.host, []).append(one)
     slow = [number for number in range(len(scene.hosts)) if scene.speeds.slow(number)]
     names = [scene.hosts[one] for one in slow]

@@ -6,6 +6,9 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+WIDE = ("application", "cluster")
+"""The levels of blocks that keep the application off a host as a whole."""
+
 
 class StageSpan(msgspec.Struct, kw_only=True):
     """One stage attempt; ``failure`` is empty unless it failed."""
@@ -58,6 +61,11 @@ class BlockSpan(msgspec.Struct, kw_only=True):
     ended_ms: int | None = None
     why_ended: str = ""
 
+    @property
+    def of_whole_host(self) -> bool:
+        """Whether it keeps all of the application off the host, and not one executor, stage or task only."""
+        return not self.executor_id and self.level in WIDE
+
 
 class CopyAsked(msgspec.Struct, kw_only=True):
     """A copy was asked for. ``stage`` is the place in the fold's list; ``not_started``: why nothing came of it."""
@@ -76,3 +84,10 @@ class Moment(NamedTuple):
     time_ms: int
     kind: str
     text: str
+
+
+def reach(level: str, stage: int | None, index: int | None) -> str:
+    """How far a block reaches, in words."""
+    if stage is None:
+        return f"the {level}"
+    return f"{level} {stage}" if index is None else f"{level} {stage}.{index}"

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 import msgspec
 import numpy as np
 
+from yarnspec.core.messages.figures import StageMetrics
 from yarnspec.core.messages.observations import IntColumn
-from yarnspec.observe.forms.document import StageMetrics, StageStatus
+from yarnspec.observe.forms.document import StageStatus
 from yarnspec.observe.forms.told import clipped
 from yarnspec.observe.page.drawing import brief, percent, took
 from yarnspec.observe.page.scene import Scene
@@ -64,6 +65,7 @@ class StageRow:
     tasks: int
     done: int
     failed: int
+    lost: int
     took: str
     median: str
     p95: str
@@ -174,6 +176,7 @@ def _row(scene: Scene, place: int, status: StageStatus | None, longest: float) -
         tasks=status.tasks if status is not None else stage.tasks,
         done=status.finished if status is not None else len(np.unique(attempts.index[good])),
         failed=status.failed if status is not None else int(np.count_nonzero(attempts.failed[mine])),
+        lost=int(np.count_nonzero(attempts.lost[mine])),
         took=took(max(0, end_ms - began_ms)), median=took(median), p95=took(p95), longest=took(most),
         low=percent((median or 0) / longest), box=percent(((p95 or 0) - (median or 0)) / longest),
         high=percent((most or 0) / longest),
@@ -209,7 +212,7 @@ def _plot(scene: Scene, stage: StageSpan, mine: IntColumn, status: StageStatus |
         shown = np.concatenate((out, rest[:: max(1, len(rest) // (most - len(out)))]))[:most]
     begin, end = int(attempts.launch_ms[mine].min()), int(attempts.launch_ms[mine].max())
     length = max(end - begin, 1)
-    threshold_ms = status.metrics.speculative_threshold_of_time if status is not None and status.metrics else None
+    threshold_ms = status.metrics.speculative_threshold_ms if status is not None and status.metrics else None
     top = max(float(attempts.took_ms[mine].max()), threshold_ms or 0.0, 1.0) * 1.06
     dots = [
         Dot(

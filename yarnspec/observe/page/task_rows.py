@@ -123,7 +123,8 @@ def _task(scene: Scene, rows: list[int]) -> TaskRow:
     told = scene.fold.verdicts.get((place, index))
     winner = next((row for row in rows if attempts.state[row] == State.SUCCESS), None)
     if winner is None:
-        outcome = "runs" if any(attempts.state[row] == State.RUNNING for row in rows) else "not finished"
+        lost = "lost with the driver" if attempts.lost[rows].any() else "not finished"
+        outcome = "runs" if attempts.running[rows].any() else lost
     else:
         which = "copy" if attempts.speculative[winner] == 1 else "attempt"
         outcome = f"{which} {int(attempts.attempt[winner])} finished, {took(end - begin)} in all"

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from yarnspec.core.messages.observations import IntColumn, State
-from yarnspec.observe.page.attempts import Attempts, BoolColumn
-from yarnspec.observe.page.drawing import STRIP_HEIGHT, Scale, busy, percent, strip, took
+from yarnspec.observe.page.attempts import LOST_WITH_DRIVER, Attempts, BoolColumn
+from yarnspec.observe.page.drawing import STRIP_HEIGHT, Scale, busy, percent, strip, times, took
 from yarnspec.observe.page.scene import Scene
-from yarnspec.observe.page.spans import BlockSpan, ContainerSpan
+from yarnspec.observe.page.spans import BlockSpan, ContainerSpan, reach
 from yarnspec.observe.page.speeds import LATE_FACTOR, Speeds
 
 MOST_RECTANGLES = 4_000
@@ -21,17 +21,16 @@ _MOST_HOSTS = 80
 _CELLS = 24_000
 _BINS = 600
 _ROW, _BAR = 9, 7
+_NARROW_BLOCK = 5.0
 _MOST_HEIGHT = 180
 _STRIP_PIXELS = 18
 _LEVELS = (0.0, 0.25, 0.5, 0.75)
 _NOTHING = 0.002
 """A smaller share than this is a rounding error of the sums."""
-WIDE = ("application", "cluster")
-"""The levels of blocks that keep a host out as a whole."""
 _NARROWEST = 0.0006
 """What is narrower than this share of the width is drawn that wide: it would not be seen."""
 
-KINDS = ("ok", "won", "lost", "failed", "running")
+KINDS = ("ok", "won", "killed", "gone", "failed", "running")
 """In the order in which they are drawn: what matters more lies above."""
 
 
@@ -61,6 +60,8 @@ class Band:
     bars: dict[str, list[Bar]] = field(default_factory=dict)
     strips: list[tuple[str, str]] = field(default_factory=list)
     blocks: list[Bar] = field(default_factory=list)
+    narrow: list[Bar] = field(default_factory=list)
+    """Blocks of one executor, or for one stage or task: a thin line, for the rest of the host went on."""
     absent: list[Bar] = field(default_factory=list)
 
 
@@ -76,13 +77,14 @@ class Timeline:
     singled_out: int
     more_hosts: int
     attempts: int
+    lost: int
     many: bool
 
 
 def timeline(scene: Scene) -> Timeline:
     """Draw the attempts of the hosts that matter most: blocked, slow, then busy ones."""
     fold, attempts, speeds, names = scene.fold, scene.attempts, scene.speeds, scene.hosts
-    blocked = {one.host for one in fold.blocks if not one.executor_id and one.level in WIDE}
+    blocked = {one.host for one in fold.blocks if one.of_whole_host}
     containers: defaultdict[str, list[ContainerSpan]] = defaultdict(list)
     for one in fold.containers.values():
         if one.role == "executor":
@@ -115,6 +117,7 @@ def timeline(scene: Scene) -> Timeline:
         singled_out=int(np.count_nonzero(chosen)) if many else 0,
         more_hosts=len(known) - len(shown),
         attempts=len(attempts),
+        lost=int(np.count_nonzero(attempts.lost)),
         many=many,
     )
 
@@ -125,14 +128,17 @@ def kind_of(state: int, *, copy: bool) -> str:
         return "running"
     if state == State.SUCCESS:
         return "won" if copy else "ok"
-    return "failed" if state == State.FAILED else "lost"
+    if state == LOST_WITH_DRIVER:
+        return "gone"
+    return "failed" if state == State.FAILED else "killed"
 
 
 def _singled_out(attempts: Attempts, speeds: Speeds, most: int) -> BoolColumn:
-    """What keeps a rectangle of its own where there are too many: copies, failures, the latest of the late."""
+    """The attempts with a rectangle of their own where there are too many: copies, failed, lost, the latest ones."""
     weight = np.nan_to_num(speeds.ratio, nan=0.0)
-    weight = np.where(attempts.copies, 1e6 + weight, np.where(attempts.failed, 1e5 + weight, weight))
-    weight[(weight < LATE_FACTOR * 2) & ~attempts.copies & ~attempts.failed] = 0.0
+    bad = attempts.failed | attempts.lost
+    weight = np.where(attempts.copies, 1e6 + weight, np.where(bad, 1e5 + weight, weight))
+    weight[(weight < LATE_FACTOR * 2) & ~attempts.copies & ~bad] = 0.0
     chosen = np.zeros(len(attempts), dtype=np.bool_)
     first = np.argsort(-weight, kind="stable")[:most]
     chosen[first[weight[first] > 0]] = True
@@ -179,7 +185,7 @@ def _band(
         bars[kind_of(int(attempts.state[at]), copy=copy)].append(bar)
     height = round(top + max(rows, 0 if strips else 1) * step + 2, 1)
     blocks = [one for one in scene.fold.blocks if one.host == host]
-    wide = [one for one in blocks if not one.executor_id and one.level in WIDE]
+    wide = [one for one in blocks if one.of_whole_host]
     factor, slow = float(scene.speeds.factor[number]), scene.speeds.slow(number)
     label = f"{host}: {len(mine):,} attempts" + (f", {factor:.1f} times as long as elsewhere" if slow else "")
     return Band(
@@ -189,10 +195,11 @@ def _band(
         blocked=any(one.ended_ms is None for one in wide) and not scene.ended,
         was_blocked=bool(wide),
         height=height,
-        label=label + (f", blocked {len(wide)} times" if wide else ""),
+        label=label + (f", blocked {times(len(wide))}" if wide else ""),
         bars={kind: found for kind, found in bars.items() if found},
         strips=strips,
-        blocks=[_block_bar(one, scale, height) for one in wide or blocks],
+        blocks=[_block_bar(one, scale, height) for one in wide],
+        narrow=[_block_bar(one, scale, _NARROW_BLOCK) for one in blocks if not one.of_whole_host],
         absent=_absent(containers, scale, height) if containers else [],
     )
 
@@ -217,7 +224,8 @@ def _slots(begin_ms: IntColumn, end_ms: IntColumn) -> tuple[list[int], int]:
 def _block_bar(block: BlockSpan, scale: Scale, height: float) -> Bar:
     end_ms = block.ended_ms if block.ended_ms is not None else scale.end_ms
     about = f"executor {block.executor_id} " if block.executor_id else ""
-    words = f"{about}blocked for the {block.level} ({block.cause}), {took(end_ms - block.began_ms)}: {block.reason}"
+    where = reach(block.level, block.stage, block.index)
+    words = f"{about}blocked for {where} ({block.cause}), {took(end_ms - block.began_ms)}: {block.reason}"
     width = percent(max((min(end_ms, scale.end_ms) - block.began_ms) / scale.length_ms, _NARROWEST * 4))
     return Bar(scale.at(block.began_ms), width, 0, height, words)
 

@@ -11,9 +11,9 @@ import msgspec
 from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event, TaskFinished
-from yarnspec.core.messages.figures import LedgerFigures, StageSpeculation
+from yarnspec.core.messages.figures import LedgerFigures, StageMetrics, StageSpeculation
 from yarnspec.core.messages.observations import State
-from yarnspec.observe.forms.document import CopyTotals, SpeculationStatus, StageMetrics, StageStatus
+from yarnspec.observe.forms.document import CopyTotals, SpeculationStatus, StageStatus
 from yarnspec.observe.status.speculation import with_speculation
 
 _MOST_STAGES = 2_000
@@ -104,13 +104,13 @@ class CopyCounts:
             copies_running=max(0, counts.asked - counts.ended) if stage.state == "RUNNING" else 0,
             wasted_ms=counts.wasted_ms,
             metrics=StageMetrics(
-                num_slow_tasks=slow,
-                num_effective_copies=counts.won,
-                finished_execution_count_metrics=stage.finished,
-                speculative_execution_count_metrics=max(0, counts.asked),
-                speculative_threshold_of_time=counts.threshold_ms,
-                execution_index_to_running_timespan=dict(counts.running_ms),
-                speculative_execution_fastest_finished_count_metrics=counts.won,
+                slow_tasks=slow,
+                effective_copies=counts.won,
+                finished_executions=stage.finished,
+                speculative_executions=max(0, counts.asked),
+                speculative_threshold_ms=counts.threshold_ms,
+                running_ms_by_index=dict(counts.running_ms),
+                fastest_copies=counts.won,
             ),
         )
 

@@ -1,44 +1,213 @@
 """An application in Prometheus' text form: the same numbers as in its status document.
 
-Names begin with ``yarnspec_``. The metrics of the speculative execution proposal (FLINK-10644) have their names there
-behind ``yarnspec_stage_``, and the labels ``stage`` and ``stage_attempt``. docs/internals/speculation.md lists them,
-docs/internals/recovery.md those of recovery.
+A metric is declared once, with its name, text, labels and value. `make docs` renders the table of them in
+docs/internals/speculation.md. The metrics of a stage are those of ``StageMetrics``, and have its names behind
+``yarnspec_stage_``.
 """
 
 from __future__ import annotations
 
-from collections import Counter as Count
-from collections.abc import Iterator
+import typing
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from yarnspec.core.lifecycle.refusals import KINDS
-from yarnspec.observe.forms.document import StageStatus, StatusDocument
+from yarnspec.core.messages.figures import StageMetrics
+from yarnspec.observe.forms.document import RecoveryStatus, SpeculationStatus, StageStatus, StatusDocument
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 # Each stage is a row of its own in every scrape; those that ended long ago only cost memory in Prometheus.
 _ENDED_STAGES = 20
-_STAGE_LABELS = ("stage", "stage_attempt")
-_SPAN = "executionIndex2RunningTimespan"
+_STAGE = ("stage", "stage_attempt")
+_INFO = ("application_id", "name", "user", "queue", "state", "phase")
+_OUTCOMES = ("launched", "won", "failed", "cancelled", "refused", "withdrawn")
 
-_STAGE_METRICS = {
-    "numSlowTasks": "Running tasks that are slow now (of very many at least so many)",
-    "numSlowExecutionVertices": "The same as numSlowTasks, under its first name",
-    "numEffectiveCopies": "Tasks whose copy finished before the original",
-    "numEffectiveSpeculativeExecutions": "The same as numEffectiveCopies, under its first name",
-    "minFinishedForSpeculationThresholdMetrics": "Tasks that must have finished before others are compared with them",
-    "finishedExecutionCountMetrics": "Tasks that have finished",
-    "speculativeExecutionCountMetrics": "Copies that were started",
-    "speculativeThresholdOfTime": (
-        "Execution time from which on a task is late, before its host is weighed, in milliseconds"
+Values = float | None | Mapping[tuple[str, ...], float]
+"""The one value of a metric, or one for each combination of its labels; none where it is not known."""
+
+Part = TypeVar("Part")
+
+
+class DeclaredMetric(NamedTuple, Generic[Part]):
+    """One metric. A name with the ending ``_total`` is that of a counter, every other is that of a gauge."""
+
+    name: str
+    about: str
+    values: Callable[[Part], Values]
+    labels: tuple[str, ...] = ()
+
+    def family(self, part: Part) -> Metric | None:
+        """The samples of a part of the document; None if there are none."""
+        counts = self.name.endswith("_total")
+        kind: type[CounterMetricFamily | GaugeMetricFamily] = CounterMetricFamily if counts else GaugeMetricFamily
+        family = kind(self.name, self.about, labels=self.labels)
+        values = self.values(part)
+        samples: Mapping[tuple[str, ...], float | None] = values if isinstance(values, Mapping) else {(): values}
+        for where, value in samples.items():
+            if value is not None:
+                family.add_metric(where, value)
+        return family if family.samples else None
+
+
+def _seconds(value_ms: int | None) -> float | None:
+    return None if value_ms is None else value_ms / 1000
+
+
+def _blocks(document: StatusDocument) -> dict[tuple[str, ...], float]:
+    counts = Counter((one.level, one.cause, "executor" if one.executor_id else "host") for one in document.blocks)
+    return dict(sorted(counts.items()))
+
+
+APPLICATION = (
+    DeclaredMetric[StatusDocument](
+        "yarnspec_application_info",
+        "The application; the value is 1",
+        lambda document: {(*(getattr(document, name) for name in _INFO), str(document.attempt)): 1},
+        (*_INFO, "attempt"),
     ),
-    _SPAN: "Running time of the original attempt of a task, in milliseconds; of the longest only",
-    "speculativeExecutionFastestFinishedCountMetrics": "Tasks whose copy finished first",
-}
+    DeclaredMetric[StatusDocument](
+        "yarnspec_executors",
+        "Executors by state: wanted, running",
+        lambda document: {("wanted",): document.wanted_containers, ("running",): document.running_containers},
+        ("state",),
+    ),
+    DeclaredMetric[StatusDocument](
+        "yarnspec_tasks",
+        "Tasks of all stages so far, by state: running, finished, total, failed",
+        lambda document: {
+            (name,): getattr(document.tasks, name) for name in ("running", "finished", "total", "failed")
+        },
+        ("state",),
+    ),
+    DeclaredMetric[StatusDocument](
+        "yarnspec_dropped_containers_total",
+        "Containers that came on a blocked host, and were released before launch",
+        lambda document: document.dropped_containers,
+    ),
+    DeclaredMetric[StatusDocument](
+        "yarnspec_blocked_hosts", "Hosts that get no containers", lambda document: len(document.blocked_hosts)
+    ),
+    DeclaredMetric[StatusDocument](
+        "yarnspec_blocks",
+        "Blocks by level, cause and target (host, executor)",
+        _blocks,
+        ("level", "cause", "target"),
+    ),
+    DeclaredMetric[StatusDocument](
+        "yarnspec_driver_restarts",
+        "Restarts of the driver in this application attempt",
+        lambda document: None if document.driver_restarts is None else document.driver_restarts.count,
+    ),
+    DeclaredMetric[StatusDocument](
+        "yarnspec_refused_total",
+        "What was refused in the name of drivers and application masters after their end: " + ", ".join(KINDS),
+        lambda document: {(kind,): document.refused.get(kind, 0) for kind in KINDS},
+        ("kind",),
+    ),
+)
+SPECULATION = (
+    DeclaredMetric[SpeculationStatus](
+        "yarnspec_speculation_enabled", "1 when slow tasks are copied, else 0", lambda status: int(status.enabled)
+    ),
+    DeclaredMetric[SpeculationStatus](
+        "yarnspec_slow_tasks", "Running tasks that are slow now", lambda status: status.slow_tasks
+    ),
+    DeclaredMetric[SpeculationStatus](
+        "yarnspec_copies_running", "Copies that run now", lambda status: status.ledger.copies_running
+    ),
+    DeclaredMetric[SpeculationStatus](
+        "yarnspec_copies_waiting", "Copies that wait for a slot", lambda status: status.waiting_copies
+    ),
+    DeclaredMetric[SpeculationStatus](
+        "yarnspec_extra_containers", "Containers that were asked for copies", lambda status: status.extra_containers
+    ),
+    DeclaredMetric[SpeculationStatus](
+        "yarnspec_copies_total",
+        f"Copies by what became of them: {', '.join(_OUTCOMES)}. Spark refused those that are refused. Those that are "
+        "withdrawn never started, as their task or stage had ended",
+        lambda status: {(name,): getattr(status.ledger, f"copies_{name}") for name in _OUTCOMES},
+        ("outcome",),
+    ),
+    DeclaredMetric[SpeculationStatus](
+        "yarnspec_copy_gained_seconds_total",
+        "Estimated task time that copies saved",
+        lambda status: _seconds(status.ledger.gained_ms),
+    ),
+    DeclaredMetric[SpeculationStatus](
+        "yarnspec_copy_spent_seconds_total", "Time that copies ran", lambda status: _seconds(status.ledger.spent_ms)
+    ),
+    DeclaredMetric[SpeculationStatus](
+        "yarnspec_copy_wasted_seconds_total",
+        "Time that copies ran that did not win",
+        lambda status: _seconds(status.ledger.wasted_ms),
+    ),
+)
+RECOVERY = (
+    DeclaredMetric[RecoveryStatus](
+        "yarnspec_recording",
+        "1 when work that finishes is kept for a next driver, else 0",
+        lambda status: int(status.recording),
+    ),
+    DeclaredMetric[RecoveryStatus](
+        "yarnspec_shuffles_recorded",
+        "Shuffles whose map outputs are recorded",
+        lambda status: status.recorded_shuffles,
+    ),
+    DeclaredMetric[RecoveryStatus](
+        "yarnspec_outputs_durable",
+        "Map outputs that this epoch recorded, on disk",
+        lambda status: status.durable_outputs,
+    ),
+    DeclaredMetric[RecoveryStatus](
+        "yarnspec_outputs_saved", "Map outputs that earlier epochs recorded", lambda status: status.saved_outputs
+    ),
+    DeclaredMetric[RecoveryStatus](
+        "yarnspec_outputs_restored", "Saved outputs that are used again", lambda status: status.restored_outputs
+    ),
+    DeclaredMetric[RecoveryStatus](
+        "yarnspec_outputs_not_restored",
+        "Saved outputs that are not used again, by reason",
+        lambda status: {(why,): count for why, count in sorted(status.not_restored.items())},
+        ("why",),
+    ),
+    DeclaredMetric[RecoveryStatus](
+        "yarnspec_kept_bytes",
+        "What ended executors left, by host",
+        lambda status: {(one.host,): one.bytes for one in status.kept},
+        ("host",),
+    ),
+)
+
+
+def _of_stages(name: str, labels: tuple[str, ...]) -> Callable[[tuple[StageStatus, ...]], Values]:
+    def values(stages: tuple[StageStatus, ...]) -> dict[tuple[str, ...], float]:
+        found: dict[tuple[str, ...], float] = {}
+        for stage in stages:
+            where, value = (str(stage.stage), str(stage.stage_attempt)), getattr(stage.metrics, name)
+            if len(labels) > len(where):
+                found |= {(*where, str(index)): of_task for index, of_task in value.items()}
+            elif value is not None:
+                found[where] = value
+        return found
+
+    return values
+
+
+def _declared(field: msgspec.structs.FieldInfo) -> DeclaredMetric[tuple[StageStatus, ...]]:
+    kind, described = typing.get_args(field.type)
+    labels = (*_STAGE, "index") if typing.get_origin(kind) is dict else _STAGE
+    values = _of_stages(field.name, labels)
+    return DeclaredMetric(f"yarnspec_stage_{field.encode_name}", described.description, values, labels)
+
+
+STAGES = tuple(_declared(field) for field in msgspec.structs.fields(StageMetrics))
 
 
 def exposition(document: StatusDocument) -> bytes:
@@ -53,121 +222,21 @@ class _Status(Collector):
         self._document = document
 
     def collect(self) -> Iterator[Metric]:
-        yield from self._application()
-        yield from self._blocks()
-        yield from self._copies()
-        yield from self._kept()
-        yield from self._stages()
-
-    def _application(self) -> Iterator[Metric]:
         document = self._document
-        info = InfoMetricFamily("yarnspec_application", "The application")
-        told = {name: getattr(document, name) for name in ("application_id", "name", "user", "queue", "state", "phase")}
-        info.add_metric((), {**told, "attempt": str(document.attempt)})
-        yield info
-        executors = GaugeMetricFamily("yarnspec_executors", "Executors by state", labels=("state",))
-        executors.add_metric(("wanted",), document.wanted_containers)
-        executors.add_metric(("running",), document.running_containers)
-        yield executors
-        tasks = GaugeMetricFamily("yarnspec_tasks", "Tasks of all stages so far, by state", labels=("state",))
-        for name in ("running", "finished", "total", "failed"):
-            tasks.add_metric((name,), getattr(document.tasks, name))
-        yield tasks
-        yield CounterMetricFamily(
-            "yarnspec_dropped_containers", "Containers released before launch", value=document.dropped_containers
-        )
-
-    def _blocks(self) -> Iterator[Metric]:
-        document = self._document
-        yield GaugeMetricFamily("yarnspec_blocked_hosts", "Hosts that get no containers", len(document.blocked_hosts))
-        labels = ("level", "cause", "target")
-        counts = Count((one.level, one.cause, "executor" if one.executor_id else "host") for one in document.blocks)
-        blocks = GaugeMetricFamily("yarnspec_blocks", "Blocks by level, cause and target", labels=labels)
-        for key, count in sorted(counts.items()):
-            blocks.add_metric(key, count)
-        yield blocks
-
-    def _copies(self) -> Iterator[Metric]:
-        speculation = self._document.speculation
-        if speculation is None:
-            return
-        ledger = speculation.ledger
-        yield GaugeMetricFamily(
-            "yarnspec_speculation_enabled", "1 when slow tasks are copied", int(speculation.enabled)
-        )
-        yield GaugeMetricFamily("yarnspec_slow_tasks", "Running tasks that are slow now", speculation.slow_tasks)
-        yield GaugeMetricFamily("yarnspec_copies_running", "Copies that run now", ledger.copies_running)
-        yield GaugeMetricFamily("yarnspec_copies_waiting", "Copies that wait for a slot", speculation.waiting_copies)
-        yield GaugeMetricFamily(
-            "yarnspec_extra_containers", "Containers that were asked for copies", speculation.extra_containers
-        )
-        copies = CounterMetricFamily("yarnspec_copies", "Copies by what became of them", labels=("outcome",))
-        for outcome in ("launched", "won", "failed", "cancelled", "refused", "withdrawn"):
-            copies.add_metric((outcome,), getattr(ledger, f"copies_{outcome}"))
-        yield copies
-        for what, text in (
-            ("gained", "Estimated task time that copies saved"),
-            ("spent", "Time that copies ran"),
-            ("wasted", "Time that copies ran that did not win"),
-        ):
-            value_ms = getattr(ledger, f"{what}_ms")
-            if value_ms is not None:
-                yield CounterMetricFamily(f"yarnspec_copy_{what}_seconds", text, value=value_ms / 1000)
-
-    def _kept(self) -> Iterator[Metric]:
-        again = self._document.driver_restarts
-        if again is not None:
-            yield GaugeMetricFamily("yarnspec_driver_restarts", "Restarts of the driver in this attempt", again.count)
-        refused = CounterMetricFamily(
-            "yarnspec_refused", "What was refused in the name of drivers and masters after their end", labels=("kind",)
-        )
-        for kind in KINDS:
-            refused.add_metric((kind,), self._document.refused.get(kind, 0))
-        yield refused
-        recovery = self._document.recovery
-        if recovery is None:
-            return
-        yield GaugeMetricFamily(
-            "yarnspec_recording", "1 when what finishes is kept for a next driver", int(recovery.recording)
-        )
-        yield GaugeMetricFamily(
-            "yarnspec_shuffles_recorded", "Shuffles whose map outputs are recorded", recovery.recorded_shuffles
-        )
-        yield GaugeMetricFamily(
-            "yarnspec_outputs_durable", "Map outputs that this epoch recorded, on disk", recovery.durable_outputs
-        )
-        yield GaugeMetricFamily(
-            "yarnspec_outputs_saved", "Map outputs that earlier epochs recorded", recovery.saved_outputs
-        )
-        yield GaugeMetricFamily("yarnspec_outputs_restored", "Those that are used again", recovery.restored_outputs)
-        lost = GaugeMetricFamily("yarnspec_outputs_not_restored", "Those that are not, by reason", labels=("why",))
-        for why, count in sorted(recovery.not_restored.items()):
-            lost.add_metric((why,), count)
-        if lost.samples:
-            yield lost
-        kept = GaugeMetricFamily("yarnspec_kept_bytes", "What ended executors left, by host", labels=("host",))
-        for one in recovery.kept:
-            kept.add_metric((one.host,), one.bytes)
-        if kept.samples:
-            yield kept
-
-    def _stages(self) -> Iterator[Metric]:
-        measured = [one for one in self._document.stages if one.metrics is not None]
-        running = [one for one in measured if one.state == "RUNNING"]
-        ended = [one for one in measured if one.state != "RUNNING"]
-        shown = [(_labels(one), msgspec.to_builtins(one.metrics)) for one in (*ended[-_ENDED_STAGES:], *running)]
-        for name, text in _STAGE_METRICS.items():
-            labels = (*_STAGE_LABELS, "index") if name == _SPAN else _STAGE_LABELS
-            family = GaugeMetricFamily(f"yarnspec_stage_{name}", text, labels=labels)
-            for where, metrics in shown:
-                if name == _SPAN:
-                    for index, span_ms in metrics[name].items():
-                        family.add_metric((*where, str(index)), span_ms)
-                elif metrics[name] is not None:
-                    family.add_metric(where, metrics[name])
-            if family.samples:
-                yield family
+        yield from _families(APPLICATION, document)
+        if document.speculation is not None:
+            yield from _families(SPECULATION, document.speculation)
+        if document.recovery is not None:
+            yield from _families(RECOVERY, document.recovery)
+        yield from _families(STAGES, _shown_stages(document))
 
 
-def _labels(stage: StageStatus) -> tuple[str, str]:
-    return (str(stage.stage), str(stage.stage_attempt))
+def _families(declared: tuple[DeclaredMetric[Part], ...], part: Part) -> Iterator[Metric]:
+    yield from filter(None, (metric.family(part) for metric in declared))
+
+
+def _shown_stages(document: StatusDocument) -> tuple[StageStatus, ...]:
+    measured = [one for one in document.stages if one.metrics is not None]
+    running = [one for one in measured if one.state == "RUNNING"]
+    ended = [one for one in measured if one.state != "RUNNING"]
+    return (*ended[-_ENDED_STAGES:], *running)

@@ -282,7 +282,10 @@ def short_stage(name: str) -> str:
 
 def _needs(was: StatusDocument, now: StatusDocument) -> Iterator[str]:
     wanted, running = now.wanted_containers, now.running_containers
-    if (wanted or running) and (wanted, running) != (was.wanted_containers, was.running_containers):
+    # Not each that comes: when one looks for the first time, when all are there, and when some are lost.
+    begins = not (was.wanted_containers or was.running_containers)
+    changed = (wanted or running) and (wanted, running) != (was.wanted_containers, was.running_containers)
+    if changed and (begins or running == wanted or running < was.running_containers):
         yield f"executors: {running} of {wanted} run"
     if now.pending_reason and now.pending_reason != was.pending_reason:
         yield f"{_WAITING}{short_reason(now.pending_reason)}"

@@ -8,12 +8,11 @@ import msgspec
 
 from yarnspec.core.blocking.blocks import Block
 from yarnspec.core.copies.speculationview import SpeculationView
-from yarnspec.core.messages.figures import StageSpeculation
+from yarnspec.core.messages.figures import StageMetrics, StageSpeculation
 from yarnspec.observe.forms.document import (
     BlockStatus,
     CopyTotals,
     SpeculationStatus,
-    StageMetrics,
     StageStatus,
     StatusDocument,
 )
@@ -50,9 +49,7 @@ def with_speculation(stage: StageStatus, known: StageSpeculation | None) -> Stag
     if state == "RUNNING" and known.state != "RUNNING":
         # The row that says so was lost, and the core has seen to it.
         state = "SUCCEEDED" if known.state == "SUCCESS" else "FAILED"
-    # The metric counts the tasks that are slow at the moment: none after the end.
     running = state == "RUNNING"
-    slow_tasks = known.slow_tasks if running else 0
     return msgspec.structs.replace(
         stage,
         state=state,
@@ -60,17 +57,10 @@ def with_speculation(stage: StageStatus, known: StageSpeculation | None) -> Stag
         gained_ms=known.gained_ms,
         wasted_ms=known.wasted_ms,
         not_copied=known.not_copied,
-        metrics=StageMetrics(
-            num_slow_tasks=slow_tasks,
-            num_effective_copies=known.effective_copies,
-            min_finished_for_speculation_threshold_metrics=known.min_finished_for_speculation,
-            finished_execution_count_metrics=known.finished_executions,
-            speculative_execution_count_metrics=known.speculative_executions,
-            speculative_threshold_of_time=known.speculative_threshold_ms,
-            execution_index_to_running_timespan=_longest(
-                known.running_ms_by_index, _SPANS_OF_RUNNING if running else _SPANS_OF_ENDED
-            ),
-            speculative_execution_fastest_finished_count_metrics=known.fastest_copies,
+        metrics=msgspec.structs.replace(
+            msgspec.convert(known, StageMetrics, from_attributes=True),
+            slow_tasks=known.slow_tasks if running else 0,
+            running_ms_by_index=_longest(known.running_ms_by_index, _SPANS_OF_RUNNING if running else _SPANS_OF_ENDED),
         ),
     )
 

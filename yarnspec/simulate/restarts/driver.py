@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 
+from yarnspec.core.journal.carriedtexts import ProgramProgress, progress_of, progress_record
 from yarnspec.core.journal.journalrecords import (
     EpochBegan,
     JournalRecord,
@@ -25,7 +26,7 @@ from yarnspec.core.messages import commands as cm
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages.settings import RecoverySettings
-from yarnspec.core.recovery.savedwork import ProgramProgress, Taken, progress_of, progress_record, saved_shuffles
+from yarnspec.core.recovery.savedwork import Taken, saved_shuffles
 from yarnspec.simulate.restarts.masters import SimulatedMaster
 from yarnspec.simulate.restarts.resumption_plan import Disk, Output, ResumptionPlan, ShufflePlan, Steps
 from yarnspec.simulate.restarts.simulated_journal import SimulatedJournal

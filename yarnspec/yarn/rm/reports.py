@@ -64,7 +64,10 @@ class Size(msgspec.Struct, frozen=True):
 
 
 class ApplicationReport(msgspec.Struct, frozen=True, kw_only=True):
-    """YARN's report of one application. ``final_status`` is UNDEFINED until it ended; times are 0 when not yet."""
+    """YARN's report of one application. ``final_status`` is UNDEFINED until it ended; times are 0 when not yet.
+
+    ``am_logs`` is the page with the logs of the newest attempt's AM container.
+    """
 
     id: str
     user: str
@@ -78,6 +81,7 @@ class ApplicationReport(msgspec.Struct, frozen=True, kw_only=True):
     finished_ms: int
     tags: tuple[str, ...] = ()
     am_host: str | None = None
+    am_logs: str | None = None
 
     @property
     def ended(self) -> bool:

@@ -190,6 +190,7 @@ def application(app: Mapping[str, Any]) -> ApplicationReport:
         finished_ms=_whole(app.get("finishedTime")),
         tags=tuple(tag for tag in _text(app.get("applicationTags")).split(",") if tag),
         am_host=am_host,
+        am_logs=_text(app.get("amContainerLogs")) or None,
     )
 
 

@@ -14,6 +14,13 @@ import skein
 from yarnspec.errors import UsageError
 from yarnspec.plan import EXECUTOR_SERVICE
 
+UNCOUNTED_ATTEMPTS = 1_000_000
+"""More attempts than there will be: only YARN knows which one is the last.
+
+Skein's AM counts attempts by their number. YARN does not count an attempt that it preempted or whose host was lost,
+and it may forget old ones.
+"""
+
 # Skein's AM starts a service's containers only when asked to: add_container. A container that fails must not end the
 # application, and must not be started again with the same environment (the same executor id).
 _INSTANCES = 0

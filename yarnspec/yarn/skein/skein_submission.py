@@ -49,7 +49,7 @@ class RolledLogs(msgspec.Struct, frozen=True):
 class SubmissionHook(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of a submission that Skein cannot express, and that our hook in the client driver's JVM adds.
 
-    ``max_attempts``: what the ResourceManager is asked for, where Skein's AM is told of another number.
+    ``max_attempts``: what the ResourceManager is asked for. Skein's AM is told of another number (UNCOUNTED_ATTEMPTS).
     """
 
     application_type: str = APPLICATION_TYPE

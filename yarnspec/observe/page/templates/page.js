@@ -72,17 +72,24 @@
     line.textContent = text;
     line.hidden = !text;
   };
+  // While no application master serves the page, YARN's proxy answers with errors, other pages, or ways to elsewhere. This
+  // page stays through all of that, and never goes where YARN leads then: the next attempt answers at the same address.
+  const ask = async (seen) => {
+    const answer = await fetch(`${page.dataset.body}?after=${encodeURIComponent(seen)}`, {
+      cache: "no-store",
+      redirect: "manual",
+      signal: AbortSignal.timeout(30000),
+    });
+    const text = await answer.text();
+    if (!answer.ok || !/^<!--(same|page)-->/.test(text)) throw new Error("not the page");
+    return text;
+  };
   const look = async () => {
     const top = page.querySelector("[data-part=top]");
     if (top.dataset.ended === "1") return;
     if (!document.hidden) {
       try {
-        const answer = await fetch(`${page.dataset.body}?after=${encodeURIComponent(top.dataset.seq)}`, {
-          cache: "no-store",
-          signal: AbortSignal.timeout(30000),
-        });
-        const text = await answer.text();
-        if (!answer.ok || !/^<!--(same|page)-->/.test(text)) throw new Error("not the page");
+        const text = await ask(top.dataset.seq);
         if (text.startsWith("<!--page-->")) {
           const fresh = document.createElement("template");
           fresh.innerHTML = text;
@@ -93,13 +100,12 @@
       } catch {
         failures += 1;
         if (failures > 2) {
-          note("The application master does not answer: a new attempt may be starting, or the application has ended.");
-          // YARN leads to the next attempt, or to what there is after the end.
-          if (failures % 15 === 0) location.reload();
+          note("The application master does not answer: a new attempt may be starting, or the application has ended. " +
+            "This page goes on with the next attempt by itself; after the end, reload it to see where YARN leads.");
         }
       }
     }
-    setTimeout(look, every);
+    setTimeout(look, failures > 60 ? 5 * every : every);
   };
   setTimeout(look, every);
 })();

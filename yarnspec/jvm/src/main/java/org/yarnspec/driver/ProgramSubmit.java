@@ -13,13 +13,14 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The driver's main class: Spark's spark-submit, but the program sees the master {@code yarn}.
+ * The driver's main class: Spark's spark-submit, but the program sees the master {@code yarn} and the user's deploy mode.
  *
  * <p>With {@code --master yarn} spark-submit would ask for the classes of Spark's own YARN client, and would hand files to
- * them. The command line therefore names another master, and this class sets the name afterwards.
+ * them. The command line therefore names another master and client mode, and this class sets both afterwards.
  */
 public final class ProgramSubmit {
     static final String MASTER = "yarn";
+    private static final String DEPLOY_MODE = "spark.yarnspec.deployMode";
     /** A directory that is to come first on the program's PYTHONPATH, before the files of {@code --py-files}. */
     static final String HOOK_VARIABLE = "YARNSPEC_PROGRAM_HOOK";
 
@@ -54,7 +55,9 @@ public final class ProgramSubmit {
                 SparkSubmitArguments arguments, Option<Configuration> hadoop) {
             Tuple4<Seq<String>, Seq<String>, SparkConf, String> prepared =
                     super.prepareSubmitEnvironment(arguments, hadoop);
-            prepared._3().set("spark.master", MASTER);
+            SparkConf conf = prepared._3();
+            conf.set("spark.master", MASTER);
+            conf.set("spark.submit.deployMode", conf.get(DEPLOY_MODE, "client"));
             String hook = System.getenv(HOOK_VARIABLE);
             if (hook == null || !PYTHON_RUNNER.equals(prepared._4())) {
                 return prepared;

@@ -2,6 +2,7 @@ package org.yarnspec.scheduler;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -24,6 +25,7 @@ import org.yarnspec.mapoutputs.Adoption;
 import org.yarnspec.recovery.Recovery;
 import org.yarnspec.spark.Scala;
 import scala.Option;
+import scala.collection.immutable.Map$;
 import scala.collection.immutable.Seq;
 import scala.concurrent.Future;
 import scala.jdk.javaapi.CollectionConverters;
@@ -165,6 +167,29 @@ public final class ContainerBackend extends CoarseGrainedSchedulerBackend {
     public Option<String> applicationAttemptId() {
         String epoch = context.conf().get("spark.yarnspec.epoch");
         return Option.apply(contextNumber == 1 ? epoch : epoch + "-" + contextNumber);
+    }
+
+    /** Where YARN shows the driver's logs: its environment says so, by the names that Spark's standalone driver has. */
+    @Override
+    public Option<scala.collection.immutable.Map<String, String>> getDriverLogUrls() {
+        return told(System.getenv(), "SPARK_DRIVER_LOG_URL_", true);
+    }
+
+    @Override
+    public Option<scala.collection.immutable.Map<String, String>> getDriverAttributes() {
+        return told(System.getenv(), "SPARK_DRIVER_ATTRIBUTE_", false);
+    }
+
+    static Option<scala.collection.immutable.Map<String, String>> told(
+            Map<String, String> environment, String prefix, boolean smallLetters) {
+        Map<String, String> found = new HashMap<>();
+        for (Map.Entry<String, String> entry : environment.entrySet()) {
+            if (entry.getKey().startsWith(prefix)) {
+                String name = entry.getKey().substring(prefix.length());
+                found.put(smallLetters ? name.toLowerCase(Locale.ROOT) : name, entry.getValue());
+            }
+        }
+        return found.isEmpty() ? Option.empty() : Option.apply(Map$.MODULE$.from(CollectionConverters.asScala(found)));
     }
 
     @Override

@@ -235,6 +235,7 @@ class StageFactsTest {
     }
 
     @Test
+    @SuppressWarnings("deprecation") // programs use it all the same
     void whoReadsNoFilesIsTold() throws Exception {
         var database = JdbcRDD.create(
                 cluster.context,
@@ -262,6 +263,8 @@ class StageFactsTest {
 
     /** Of a source that nobody knows. */
     private static final class ForeignRdd extends RDD<String> {
+        private static final long serialVersionUID = 1;
+
         private record Part(int index) implements Partition {}
 
         ForeignRdd(SparkContext context) {

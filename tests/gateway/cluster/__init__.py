@@ -12,8 +12,7 @@ import msgspec
 from yarnspec import options
 from yarnspec.core.copies.speculationview import Explanation
 from yarnspec.core.messages.commands import Command
-from yarnspec.core.messages.events import Event
-from yarnspec.core.tasks.running_attempts import RunningAttempt
+from yarnspec.core.messages.events import Event, RunningAttempt
 from yarnspec.errors import NotAllowed, NotFound
 from yarnspec.gateway.cluster.access import Cluster
 from yarnspec.observe.forms.document import StatusDocument

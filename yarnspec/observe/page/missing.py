@@ -1,0 +1,108 @@
+"""The page's gaps: what its fold had to forget, and which records nobody could read. The page tells each of them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from yarnspec.observe.forms.moments import at_time
+
+_SHOWN_GAPS = 3
+_MOST_GAPS = 100
+
+
+class FoldedKind(StrEnum):
+    """The things that a fold keeps only so many of, in words."""
+
+    ATTEMPTS = "task attempts that ended"
+    RUNNING = "running task attempts that began"
+    FAILURES = "reasons of task attempts that ended"
+    BLOCKS = "blocks that ended"
+    CONTAINERS = "containers that ended"
+    TURNS = "deaths and beginnings of drivers"
+    COPIES = "requests for copies"
+    VERDICTS = "verdicts on slow tasks"
+    WANTED = "changes of the number of wanted executors"
+    WAITS = "reasons to wait for containers"
+    RESTORED = "shuffles that were used again"
+    EVENTS = "lines of events"
+
+
+class Forgotten(NamedTuple):
+    """So many, the last one at this moment."""
+
+    number: int
+    until_ms: int
+
+
+class Gap(NamedTuple):
+    """A place where records are missing. ``records``: how many, as far as that is known."""
+
+    records: int
+    words: str
+
+
+class Missing:
+    """What the page lacks, and since when."""
+
+    def __init__(self) -> None:
+        self._forgotten: dict[FoldedKind, Forgotten] = {}
+        self._gaps: list[Gap] = []
+        self._more_gaps = 0
+        self._more_records = 0
+        self.damaged = 0
+
+    def forget(self, kind: FoldedKind, count: int, until_ms: int) -> None:
+        """So many are no longer kept, the newest of them from this moment."""
+        before = self._forgotten.get(kind, Forgotten(0, 0))
+        self._forgotten[kind] = Forgotten(before.number + count, max(before.until_ms, until_ms))
+
+    def of(self, kind: FoldedKind) -> Forgotten:
+        """How many of a kind were forgotten."""
+        return self._forgotten.get(kind, Forgotten(0, 0))
+
+    def skip_records(self, count: int, before_ms: int) -> None:
+        """So many records from before this moment were never read."""
+        words = f"{count:,} records from before {at_time(before_ms)} could not be had: the page lacks what they tell."
+        self._add(Gap(count, words))
+
+    def skip_epochs(self, first: int, last: int, before_ms: int) -> None:
+        """No record of these driver epochs was read."""
+        which = f"driver epoch {first}" if first == last else f"driver epochs {first} to {last}"
+        words = f"No record of {which}, before {at_time(before_ms)}, could be had: the page lacks all that they tell."
+        self._add(Gap(0, words))
+
+    def skip_end(self, epoch: int, from_ms: int, until_ms: int) -> None:
+        """The records of a driver epoch stop before its end: its application master died."""
+        words = (
+            f"The records of driver epoch {epoch} stop at {at_time(from_ms)}, and the next ones begin at "
+            f"{at_time(until_ms)}: nobody recorded what happened between."
+        )
+        self._add(Gap(0, words))
+
+    def sentences(self) -> list[str]:
+        """What the page lacks, in words; nothing where it is complete."""
+        found = [one.words for one in self._gaps[-_SHOWN_GAPS:]]
+        earlier = self._gaps[:-_SHOWN_GAPS]
+        if earlier:
+            records = self._more_records + sum(one.records for one in earlier)
+            told = f", with at least {_count(records, 'record')}" if records else ""
+            found.append(f"Before them the records have {_count(len(earlier) + self._more_gaps, 'gap')} more{told}.")
+        if self.damaged:
+            found.append(f"{self.damaged:,} records are damaged and were passed over: the page lacks what they tell.")
+        found += [
+            f"The page no longer has {one.number:,} {kind}, up to {at_time(one.until_ms)}."
+            for kind, one in self._forgotten.items()
+        ]
+        return found
+
+    def _add(self, gap: Gap) -> None:
+        self._gaps.append(gap)
+        if len(self._gaps) > _MOST_GAPS:
+            oldest = self._gaps.pop(0)
+            self._more_gaps += 1
+            self._more_records += oldest.records
+
+
+def _count(number: int, one: str) -> str:
+    return f"{number:,} {one if number == 1 else one + 's'}"
