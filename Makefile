@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.yarnspec-stamp
 
-.PHONY: venv jdk jar docs picture check format unit integration test demo soak bench clean
+.PHONY: venv jdk jar docs check format unit integration test demo soak bench clean
 
 venv: $(STAMP)
 
@@ -26,12 +26,10 @@ jdk:
 jar: venv jdk
 	@$(BIN)/python -m yarnspec.jvm.build >/dev/null
 
-# The pages that are rendered from declarations in the code; a unit test says when they are behind.
+# The pages that are rendered from declarations in the code, and the picture of the page, which needs chromium. Unit tests
+# say when they are behind.
 docs: venv
 	$(BIN)/python -m yarnspec.reference
-
-# The picture of the page; needs chromium.
-picture: venv
 	$(BIN)/python -m integration.picture
 
 check: venv

@@ -146,7 +146,7 @@ def _say_failure(application: Application, last: StatusDocument) -> None:
     diagnostics = last.final.diagnostics if last.final is not None else ""
     for line in without_middle(diagnostics.strip(), SHOWN_BYTES).splitlines():
         click.echo(f"  {line}", err=True)
-    if last.state == "FAILED" and not last.epoch:
+    if last.state == "FAILED" and last.attempt and not last.epoch:
         click.echo("No driver was begun. `yarnspec doctor` tries the hosts and their Python out.", err=True)
     click.echo(f"The whole log: yarnspec logs {application.id}", err=True)
 

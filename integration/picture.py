@@ -1,4 +1,4 @@
-"""`make picture`: the picture of the page in the README, out of a simulated run with slow hosts."""
+"""The picture of the page in the README, out of a simulated run with slow hosts. `make docs` draws it."""
 
 from __future__ import annotations
 

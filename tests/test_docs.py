@@ -156,7 +156,7 @@ def test_modules_and_options_on_the_pages_exist(page: Path) -> None:
 
 def test_the_picture_of_the_page_shows_its_templates() -> None:
     stamp = picture.stamp_of(picture.PICTURE.read_bytes())
-    assert stamp == picture.templates_digest(), "the page looks otherwise now: run `make picture`"
+    assert stamp == picture.templates_digest(), "the page looks otherwise now: run `make docs`"
 
 
 def test_a_picture_keeps_its_stamp() -> None:

@@ -145,7 +145,8 @@ def test_a_failure_shows_the_end_of_the_traceback_and_where_the_log_is(yarn: Yar
 
 def test_a_negotiator_that_never_began_points_to_the_doctor(yarn: Yarn, yarnspec: Run) -> None:
     said = "failed 2 times due to AM Container for appattempt_1 exited with  exitCode: 1"
-    yarn.rm.reports[APP] = report("FAILED", "FAILED", diagnostics=said, finished_ms=1_700_000_009_000)
+    failed = report("FAILED", "FAILED", diagnostics=said, finished_ms=1_700_000_009_000)
+    yarn.rm.before_answer = lambda: yarn.rm.reports.update({APP: failed})
     ran = yarnspec("submit", "--deploy-mode", "cluster", "app.py")
     assert (ran.code, said in ran.err, "yarnspec doctor" in ran.err) == (1, True, True)
     yarn.ends("FAILED", 1, "ValueError: no")

@@ -282,8 +282,8 @@ def short_stage(name: str) -> str:
 
 def _needs(was: StatusDocument, now: StatusDocument) -> Iterator[str]:
     wanted, running = now.wanted_containers, now.running_containers
-    # Not each that comes: when one looks for the first time, when all are there, and when some are lost.
-    begins = not (was.wanted_containers or was.running_containers)
+    # Not each that comes: at first and when the phase changes, when all are there, and when some are lost.
+    begins = not (was.wanted_containers or was.running_containers) or was.phase != now.phase
     changed = (wanted or running) and (wanted, running) != (was.wanted_containers, was.running_containers)
     if changed and (begins or running == wanted or running < was.running_containers):
         yield f"executors: {running} of {wanted} run"
