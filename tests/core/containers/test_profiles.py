@@ -90,6 +90,15 @@ def test_one_container_is_never_taken_for_one_of_another_size() -> None:
     assert [(one.id, one.profile) for one in wanted(world)] == [("3", 3), ("4", 0)]
 
 
+def test_a_container_that_no_ask_of_its_size_is_for_takes_none_away() -> None:
+    world = started()
+    world.tell(target(2, large(1)))
+    world.allocate("3", wanted_id="2")
+    world.allocate("2", wanted_id="gone")
+    world.tell(target(3, large(1)))
+    assert [one.id for one in wanted(world)] == ["3", "4"]
+
+
 def test_one_that_dies_young_waits_before_it_is_asked_for_again() -> None:
     world = started()
     world.tell(target(1, large(1)))

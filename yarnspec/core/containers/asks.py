@@ -67,11 +67,13 @@ class Asks:
         """One container less is to come for executors of this profile.
 
         YARN's answer to one request may have been placed as another one of the same kind. If the named ask is gone
-        already, the newest one of the profile goes, so that there are as many asks as requests.
+        already, the newest one of the profile goes, so that there are as many asks as requests. If there is none of the
+        profile, none goes.
         """
         if wanted_id not in self._by_id:
-            wanted_id = next(one for one in reversed(self._by_id) if self._by_id[one].wanted.profile == profile)
-        del self._by_id[wanted_id]
+            same = (one for one in reversed(self._by_id) if self._by_id[one].wanted.profile == profile)
+            wanted_id = next(same, wanted_id)
+        self._by_id.pop(wanted_id, None)
         self._unplaced.pop(wanted_id, None)
 
     def take_unplaced(self) -> list[Ask]:
