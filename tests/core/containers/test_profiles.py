@@ -153,6 +153,40 @@ def test_sizes_and_resource_types_count_where_containers_are_spread() -> None:
     assert places[HOSTS[2],] <= 1
 
 
+def limited(gpus: tuple[int, ...], *, executors: int) -> World:
+    """An attempt with a limit of one executor a host; so many GPUs has each host."""
+    world = World(initial_executors=executors, placement=PlacementSettings(max_per_host=1))
+    world.start(report=False)
+    hosts = [
+        ev.HostReport(host=host, free_memory_mb=9000, free_resources={"yarn.io/gpu": count} if count else {})
+        for host, count in zip(HOSTS, gpus, strict=False)
+    ]
+    world.tell(ev.HostsReported(hosts=tuple(hosts)))
+    world.driver_ready()
+    return world
+
+
+def test_under_the_limit_places_are_counted_for_each_size() -> None:
+    world = limited((0, 1), executors=1)
+    world.run("1", host=HOSTS[1])
+    # A host without a GPU has a place, and the only one with a GPU has none.
+    assert of(RequestContainers, world.tell(target(1, large(1)))) == []
+    assert "1 executors are not asked for: at most 1 may be on one host" in world.warnings[-1]
+    answer = world.tell(target(2, large(1)))
+    assert only(RequestContainers, answer).profile is None
+    assert [one.hosts for one in wanted(world)] == [(HOSTS[0],)]
+
+
+def test_usual_executors_leave_the_few_hosts_with_a_resource_type_to_those_that_need_it() -> None:
+    world = limited((1, 0), executors=0)
+    world.tell(target(2, large(1)))
+    assert {(one.profile, one.hosts) for one in wanted(world)} == {(3, (HOSTS[0],)), (0, (HOSTS[1],))}
+    # The other usual one has no place. It comes when there is one, and nothing is asked for before.
+    assert "1 executors are not asked for" in world.warnings[-1]
+    world.tell(target(2))
+    assert {(one.profile, one.hosts) for one in wanted(world)} == {(0, (HOSTS[0],)), (0, (HOSTS[1],))}
+
+
 def test_the_usual_size_has_slots_by_cores_and_resources() -> None:
     settings = Settings(
         initial_executors=1, executor_memory_mb=1, executor_vcores=8, task_cpus=2, executor_tasks_max=3

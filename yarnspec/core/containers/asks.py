@@ -17,7 +17,8 @@ class Ask:
 
     ``avoid`` and ``required`` are its rules beside those that hold for all. ``step`` says how far spreading is relaxed
     for it. At ``due_ms`` it is relaxed further; with None it is not. ``waits``: it will be relaxed, and its time begins
-    when the ResourceManager has been told.
+    when the ResourceManager has been told. ``placeless``: no host is below the limit, and nothing is asked for until
+    one is.
     """
 
     wanted: WantedContainer
@@ -27,6 +28,7 @@ class Ask:
     step: Step = STEPS[0]
     due_ms: int | None = None
     waits: bool = False
+    placeless: bool = False
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -50,8 +52,8 @@ class Asks:
 
     @property
     def wanted(self) -> tuple[WantedContainer, ...]:
-        """How each is asked for now."""
-        return tuple(ask.wanted for ask in self._by_id.values())
+        """How each is asked for now that has a place."""
+        return tuple(ask.wanted for ask in self._by_id.values() if not ask.placeless)
 
     @property
     def required(self) -> frozenset[str]:
@@ -90,6 +92,12 @@ class Asks:
     def put(self, ask: Ask, **form: object) -> None:
         """Ask for it in this form from now on."""
         now = msgspec.structs.replace(ask.wanted, **form)
-        if now != ask.wanted:
-            ask.wanted = now
+        if now != ask.wanted or ask.placeless:
+            ask.wanted, ask.placeless = now, False
+            self.changed = True
+
+    def put_off(self, ask: Ask) -> None:
+        """Do not ask for it until it has a place."""
+        if not ask.placeless:
+            ask.wanted, ask.placeless = msgspec.structs.replace(ask.wanted, hosts=(), strict=False, rule=""), True
             self.changed = True
