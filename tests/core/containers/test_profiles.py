@@ -109,6 +109,28 @@ def test_one_that_dies_young_waits_before_it_is_asked_for_again() -> None:
     assert only(RequestContainers, world.fire(timer.name, timer.at_ms)).profile == large(1)
 
 
+def test_as_many_executors_of_a_profile_may_die_young_as_usual_ones() -> None:
+    world = started()
+    world.tell(target(0, large(4)))
+    world.tell(ev.ExecutorsUnwanted(executor_ids=("1",)))
+    world.lose("1", exit_code=0)
+    for count in range(2, 10):
+        answer = world.lose(str(count), exit_code=1)
+        assert "FinishApplication" not in names(answer)
+        for timer in of(SetTimer, answer):
+            if timer.name == "replacement-backoff":
+                world.fire(timer.name, timer.at_ms)
+    assert "FinishApplication" in names(world.lose("10", exit_code=1))
+
+
+def test_a_failed_request_that_nothing_came_of_holds_no_profile_back() -> None:
+    world = started()
+    world.tell(target(1, large(1)))
+    world.run("2")
+    world.tell(ev.RequestFailed(executor_ids=("2",), message="late"))
+    assert only(RequestContainers, world.tell(target(1, large(2)))).profile == large(2)
+
+
 def test_a_job_waits_for_resources_when_only_a_profile_is_wanted() -> None:
     world = World(initial_executors=0)
     world.start()
