@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.core.world import HOSTS, World, names, of, only
 from yarnspec.core.containers.executor_table import ExecutorTable
+from yarnspec.core.containers.placing import SPREAD_TIMER
 from yarnspec.core.containers.profiles import USUAL, Profiles
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import (
@@ -173,6 +174,26 @@ def test_sizes_and_resource_types_count_where_containers_are_spread() -> None:
     assert sum(places.values()) == 2
     assert all(hosts in ((HOSTS[2],), ()) for hosts in places)
     assert places[HOSTS[2],] <= 1
+
+
+def test_a_host_that_gives_none_of_one_size_is_asked_for_another() -> None:
+    world = World(initial_executors=0, placement=PlacementSettings())
+    world.start(report=False)
+    report = ev.HostsReported(
+        hosts=tuple(
+            ev.HostReport(host=host, free_memory_mb=mb, free_resources={"yarn.io/gpu": 1})
+            for host, mb in zip(HOSTS, (9500, 9000), strict=False)
+        )
+    )
+    world.tell(report)
+    world.driver_ready()
+    world.tell(target(0, large(1)))
+    assert wanted(world)[0].hosts == (HOSTS[0],)
+    world.tell(ev.PlacementAcknowledged(version=of(UpdatePlacement, world.commands)[-1].version))
+    timer = [one for one in of(SetTimer, world.commands) if one.name == SPREAD_TIMER][-1]
+    world.fire(timer.name, timer.at_ms)
+    world.tell(target(1, large(1)))
+    assert [(one.profile, one.hosts) for one in wanted(world)] == [(3, (HOSTS[1],)), (0, (HOSTS[0],))]
 
 
 def limited(gpus: tuple[int, ...], *, executors: int) -> World:

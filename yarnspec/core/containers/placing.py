@@ -82,7 +82,7 @@ class Placing:
         self._seen: tuple[int, tuple[str, ...]] = (0, ())
         self._usable: frozenset[str] = frozenset()
         self._at_report = _Ours()
-        self._silent: dict[str, int | None] = {}
+        self._silent: dict[tuple[str, int], int | None] = {}
         self._relaxed: dict[str, str] = {}
         self._not_asked = 0
         self._due_ms: int | None = None
@@ -219,10 +219,10 @@ class Placing:
         report = self._hosts.reports.get(host)
         if report is None or report.free_memory_mb is None:
             return 0
-        if host in self._silent:
-            if self._silent[host] == report.free_memory_mb:
+        if (host, size.id) in self._silent:
+            if self._silent[host, size.id] == report.free_memory_mb:
                 return 0
-            del self._silent[host]
+            del self._silent[host, size.id]
         free = {_MEMORY: report.free_memory_mb, **report.free_resources}
         needed = {_MEMORY: max(1, size.memory_mb), **size.resources}
         new = ours.since(self._at_report, host) if ours is not None else {}
@@ -311,12 +311,8 @@ class Placing:
 
     def _relaxed_by(self, asks: list[Ask], step: Step) -> RelaxPlacement:
         hosts = tuple(sorted({host for ask in asks for host in ask.named}))
-        # When every host was silent, the queue is full or the ResourceManager is slow: no host is to blame.
-        size = self._profiles.of(asks[0].wanted.profile)
-        if any(self._room_reported(host, size) for host in self._usable.difference(hosts)):
-            for host in hosts:
-                report = self._hosts.reports.get(host)
-                self._silent[host] = report.free_memory_mb if report is not None else None
+        for profile in {ask.wanted.profile for ask in asks}:
+            self._note_silent({host for ask in asks if ask.wanted.profile == profile for host in ask.named}, profile)
         wider = "on any of the emptiest hosts" if step == "host" else "anywhere"
         if self._limit is not None:
             wider = "on another host below the limit"
@@ -329,3 +325,14 @@ class Placing:
         for ask in asks:
             ask.step = _NEXT[step]
         return RelaxPlacement(rule=_RULES[step], wanted=tuple(ask.wanted.id for ask in asks), hosts=hosts, reason=said)
+
+    def _note_silent(self, hosts: set[str], profile: int) -> None:
+        """These hosts gave no container of this size.
+
+        When every host was silent, the queue is full or the ResourceManager is slow: no host is to blame.
+        """
+        size = self._profiles.of(profile)
+        if any(self._room_reported(host, size) for host in self._usable - hosts):
+            for host in hosts:
+                report = self._hosts.reports.get(host)
+                self._silent[host, size.id] = report.free_memory_mb if report is not None else None
