@@ -104,7 +104,7 @@ def test_without_authentication(container: Container) -> None:
 
 
 def test_a_stock_executor_of_this_driver(container: Container) -> None:
-    container.run(plan(), options=("-Dspark.network.timeout=5 s",))
+    container.run(plan(executor_java_options=("-XX:ActiveProcessorCount=2",)), options=("-Dspark.network.timeout=5 s",))
     arguments = container.arguments
     main = arguments.index("org.apache.spark.executor.CoarseGrainedExecutorBackend")
     driver = arguments[main + 2]
@@ -114,6 +114,7 @@ def test_a_stock_executor_of_this_driver(container: Container) -> None:
         *["--cores", "2", "--app-id", "application_1_0001", "--resourceProfileId", "0"],
     ]
     assert "-Xmx1024m" in arguments
+    assert "-XX:ActiveProcessorCount=2" in arguments
     assert "-Dspark.network.timeout=5 s" in arguments
     assert "-Dspark.yarn.app.container.log.dir=/logs/a" in arguments
     assert f"-Djava.io.tmpdir={container.work}/tmp" in arguments
@@ -130,9 +131,10 @@ def test_a_stock_executor_of_this_driver(container: Container) -> None:
 def test_an_executor_of_a_resource_profile_has_its_size(container: Container) -> None:
     profile = ExecutorProfile(id=3, count=1, memory_mb=4096, heap_mb=3000, cores=4)
     container.environment |= container_environment("7", "h:1", "h:2", 2, profile)
-    container.run(plan())
+    container.run(plan(executor_java_options=("-XX:ActiveProcessorCount=2",)))
     arguments = container.arguments
     assert "-Xmx3000m" in arguments
+    assert "-XX:ActiveProcessorCount=4" in arguments
     assert arguments[arguments.index("--cores") + 1] == "4"
     assert arguments[-2:] == ["--resourceProfileId", "3"]
 

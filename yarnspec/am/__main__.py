@@ -279,7 +279,7 @@ def _placement(plan: Plan, place: AmContainer) -> PlacementFile:
         plan.host_attribute,
         constraint=options.constraint,
         tags=tuple(tag.strip() for tag in options.tags.split(",") if tag.strip()),
-        only_wanted=plan.sizes_differ,
+        only_wanted=plan.sizes_differ or options.max_per_host > 0,
     )
     shipped = read_shipped(place.directory / SPARK_PROPERTIES_FILE)
     placement.link_afterwards = history_page(shipped, place.application_id)

@@ -399,18 +399,20 @@ class Negotiator:
         asked: tuple[str, ...] = ()
         containers = self._containers
         waits = self._undecided or self._recovery.waits or self._placing.waits
-        if self._lifecycle.lives and not self._lifecycle.stopping and not waits:
+        asks = self._lifecycle.lives and not self._lifecycle.stopping and not waits
+        if asks:
             before = containers.summary()
             commands += [
                 ReleaseContainer(executor_id=executor_id, reason=f"more asked for than wanted ({before})")
                 for executor_id in containers.withdraw_surplus()
             ]
-            asked, told = self._placing.ask()
-            commands += told
+            asked = self._placing.ask()
             if containers.missing and not containers.live and not containers.ids_left:
                 said = f"epoch {self._lifecycle.epoch} has used up its {IDS_PER_EPOCH - 1} executor ids"
                 return commands + self._lifecycle.fail(EXIT_FAILED, said)
         commands += self._placing.settle(now_ms)
+        if asks:
+            commands += self._placing.tell_not_asked()
         if containers.asks.changed or self._placement.changed:
             containers.asks.changed = False
             commands.append(self._placement.next(containers.asks.wanted, why))

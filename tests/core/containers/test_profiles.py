@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.core.world import HOSTS, World, names, of, only
 from yarnspec.core.containers.executor_table import ExecutorTable
+from yarnspec.core.containers.placing import SPREAD_TIMER
 from yarnspec.core.containers.profiles import USUAL, Profiles
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import (
@@ -90,6 +91,15 @@ def test_one_container_is_never_taken_for_one_of_another_size() -> None:
     assert [(one.id, one.profile) for one in wanted(world)] == [("3", 3), ("4", 0)]
 
 
+def test_a_container_that_no_ask_of_its_size_is_for_takes_none_away() -> None:
+    world = started()
+    world.tell(target(2, large(1)))
+    world.allocate("3", wanted_id="2")
+    world.allocate("2", wanted_id="gone")
+    world.tell(target(3, large(1)))
+    assert [one.id for one in wanted(world)] == ["3", "4"]
+
+
 def test_one_that_dies_young_waits_before_it_is_asked_for_again() -> None:
     world = started()
     world.tell(target(1, large(1)))
@@ -98,6 +108,28 @@ def test_one_that_dies_young_waits_before_it_is_asked_for_again() -> None:
     assert of(RequestContainers, answer) == []
     timer = of(SetTimer, answer)[-1]
     assert only(RequestContainers, world.fire(timer.name, timer.at_ms)).profile == large(1)
+
+
+def test_as_many_executors_of_a_profile_may_die_young_as_usual_ones() -> None:
+    world = started()
+    world.tell(target(0, large(4)))
+    world.tell(ev.ExecutorsUnwanted(executor_ids=("1",)))
+    world.lose("1", exit_code=0)
+    for count in range(2, 10):
+        answer = world.lose(str(count), exit_code=1)
+        assert "FinishApplication" not in names(answer)
+        for timer in of(SetTimer, answer):
+            if timer.name == "replacement-backoff":
+                world.fire(timer.name, timer.at_ms)
+    assert "FinishApplication" in names(world.lose("10", exit_code=1))
+
+
+def test_a_failed_request_that_nothing_came_of_holds_no_profile_back() -> None:
+    world = started()
+    world.tell(target(1, large(1)))
+    world.run("2")
+    world.tell(ev.RequestFailed(executor_ids=("2",), message="late"))
+    assert only(RequestContainers, world.tell(target(1, large(2)))).profile == large(2)
 
 
 def test_a_job_waits_for_resources_when_only_a_profile_is_wanted() -> None:
@@ -142,6 +174,60 @@ def test_sizes_and_resource_types_count_where_containers_are_spread() -> None:
     assert sum(places.values()) == 2
     assert all(hosts in ((HOSTS[2],), ()) for hosts in places)
     assert places[HOSTS[2],] <= 1
+
+
+def test_a_host_that_gives_none_of_one_size_is_asked_for_another() -> None:
+    world = World(initial_executors=0, placement=PlacementSettings())
+    world.start(report=False)
+    report = ev.HostsReported(
+        hosts=tuple(
+            ev.HostReport(host=host, free_memory_mb=mb, free_resources={"yarn.io/gpu": 1})
+            for host, mb in zip(HOSTS, (9500, 9000), strict=False)
+        )
+    )
+    world.tell(report)
+    world.driver_ready()
+    world.tell(target(0, large(1)))
+    assert wanted(world)[0].hosts == (HOSTS[0],)
+    world.tell(ev.PlacementAcknowledged(version=of(UpdatePlacement, world.commands)[-1].version))
+    timer = [one for one in of(SetTimer, world.commands) if one.name == SPREAD_TIMER][-1]
+    world.fire(timer.name, timer.at_ms)
+    world.tell(target(1, large(1)))
+    assert [(one.profile, one.hosts) for one in wanted(world)] == [(3, (HOSTS[1],)), (0, (HOSTS[0],))]
+
+
+def limited(gpus: tuple[int, ...], *, executors: int) -> World:
+    """An attempt with a limit of one executor a host; so many GPUs has each host."""
+    world = World(initial_executors=executors, placement=PlacementSettings(max_per_host=1))
+    world.start(report=False)
+    hosts = [
+        ev.HostReport(host=host, free_memory_mb=9000, free_resources={"yarn.io/gpu": count} if count else {})
+        for host, count in zip(HOSTS, gpus, strict=False)
+    ]
+    world.tell(ev.HostsReported(hosts=tuple(hosts)))
+    world.driver_ready()
+    return world
+
+
+def test_under_the_limit_places_are_counted_for_each_size() -> None:
+    world = limited((0, 1), executors=1)
+    world.run("1", host=HOSTS[1])
+    # A host without a GPU has a place, and the only one with a GPU has none.
+    assert of(RequestContainers, world.tell(target(1, large(1)))) == []
+    assert "1 executors are not asked for: at most 1 may be on one host" in world.warnings[-1]
+    answer = world.tell(target(2, large(1)))
+    assert only(RequestContainers, answer).profile is None
+    assert [one.hosts for one in wanted(world)] == [(HOSTS[0],)]
+
+
+def test_usual_executors_leave_the_few_hosts_with_a_resource_type_to_those_that_need_it() -> None:
+    world = limited((1, 0), executors=0)
+    world.tell(target(2, large(1)))
+    assert {(one.profile, one.hosts) for one in wanted(world)} == {(3, (HOSTS[0],)), (0, (HOSTS[1],))}
+    # The other usual one has no place. It comes when there is one, and nothing is asked for before.
+    assert "1 executors are not asked for" in world.warnings[-1]
+    world.tell(target(2))
+    assert {(one.profile, one.hosts) for one in wanted(world)} == {(0, (HOSTS[0],)), (0, (HOSTS[1],))}
 
 
 def test_the_usual_size_has_slots_by_cores_and_resources() -> None:

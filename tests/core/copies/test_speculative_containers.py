@@ -441,6 +441,18 @@ def test_an_executor_that_is_blocked_by_itself_is_stood_in_for() -> None:
     assert len(only(RequestContainers, world.pass_ms(5_000)).executor_ids) == 1
 
 
+def test_none_stands_in_for_a_stage_that_may_be_of_a_profile() -> None:
+    """Its tasks may wait for executors of the profile: more of the usual ones would stand idle, and come again."""
+    world = Stragglers(hosts=(H2, H3), slots=1)
+    profile = ev.ExecutorProfile(id=7, count=0, memory_mb=4096)
+    world.tell(ev.TargetExecutorsChanged(count=2, profiles=(profile,)))
+    world.block(H3)
+    world.stage(0, 4)
+    assert of(RequestContainers, world.pass_ms(10_000)) == []
+    world.launch(0, 0, "1")
+    assert len(only(RequestContainers, world.pass_ms(5_000)).executor_ids) == 1
+
+
 def test_a_block_for_slowness_is_not_stood_in_for() -> None:
     world = Stragglers(hosts=(H2, H3), slots=1)
     world.block(H3, automatic=True, cause="slow", duration_ms=60_000)

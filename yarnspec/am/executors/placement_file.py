@@ -32,7 +32,8 @@ class HostAndRack(msgspec.Struct, frozen=True):
 class PlacementDocument(msgspec.Struct, frozen=True, kw_only=True):
     """The whole desired state, version by version.
 
-    ``only_wanted``: Skein's own requests do not say how large containers are, so nothing but ``wanted`` is asked for.
+    ``only_wanted``: Skein's own requests do not say how large containers are, or a limit leaves some without a place.
+    So nothing but ``wanted`` is asked for.
     """
 
     version: int = 0

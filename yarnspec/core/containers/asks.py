@@ -17,7 +17,8 @@ class Ask:
 
     ``avoid`` and ``required`` are its rules beside those that hold for all. ``step`` says how far spreading is relaxed
     for it. At ``due_ms`` it is relaxed further; with None it is not. ``waits``: it will be relaxed, and its time begins
-    when the ResourceManager has been told.
+    when the ResourceManager has been told. ``placeless``: no host is below the limit, and nothing is asked for until
+    one is.
     """
 
     wanted: WantedContainer
@@ -27,6 +28,7 @@ class Ask:
     step: Step = STEPS[0]
     due_ms: int | None = None
     waits: bool = False
+    placeless: bool = False
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -50,8 +52,8 @@ class Asks:
 
     @property
     def wanted(self) -> tuple[WantedContainer, ...]:
-        """How each is asked for now."""
-        return tuple(ask.wanted for ask in self._by_id.values())
+        """How each is asked for now that has a place."""
+        return tuple(ask.wanted for ask in self._by_id.values() if not ask.placeless)
 
     @property
     def required(self) -> frozenset[str]:
@@ -67,11 +69,13 @@ class Asks:
         """One container less is to come for executors of this profile.
 
         YARN's answer to one request may have been placed as another one of the same kind. If the named ask is gone
-        already, the newest one of the profile goes, so that there are as many asks as requests.
+        already, the newest one of the profile goes, so that there are as many asks as requests. If there is none of the
+        profile, none goes.
         """
         if wanted_id not in self._by_id:
-            wanted_id = next(one for one in reversed(self._by_id) if self._by_id[one].wanted.profile == profile)
-        del self._by_id[wanted_id]
+            same = (one for one in reversed(self._by_id) if self._by_id[one].wanted.profile == profile)
+            wanted_id = next(same, wanted_id)
+        self._by_id.pop(wanted_id, None)
         self._unplaced.pop(wanted_id, None)
 
     def take_unplaced(self) -> list[Ask]:
@@ -88,6 +92,12 @@ class Asks:
     def put(self, ask: Ask, **form: object) -> None:
         """Ask for it in this form from now on."""
         now = msgspec.structs.replace(ask.wanted, **form)
-        if now != ask.wanted:
-            ask.wanted = now
+        if now != ask.wanted or ask.placeless:
+            ask.wanted, ask.placeless = now, False
+            self.changed = True
+
+    def put_off(self, ask: Ask) -> None:
+        """Do not ask for it until it has a place."""
+        if not ask.placeless:
+            ask.wanted, ask.placeless = msgspec.structs.replace(ask.wanted, hosts=(), strict=False, rule=""), True
             self.changed = True

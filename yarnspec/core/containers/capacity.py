@@ -62,14 +62,28 @@ class Slots:
         return by_profile
 
     def profile_of(self, stage: StageTasks) -> int:
-        """The profile of the executors that a stage's tasks run on: Spark starts none of them elsewhere."""
+        """The profile of the executors that a stage's tasks run on: Spark starts none of them elsewhere.
+
+        A stage of which no task has started counts as one of the usual size.
+        """
+        profile = self._seen_profile(stage)
+        return USUAL if profile is None else profile
+
+    def surely_usual(self, stage: StageTasks) -> bool:
+        """Whether a stage's tasks run on usual executors, and not perhaps on those of a profile.
+
+        Its first task shows which executors Spark uses for a stage.
+        """
+        return self._seen_profile(stage) == USUAL
+
+    def _seen_profile(self, stage: StageTasks) -> int | None:
         if not self._containers.profiles.others:
             return USUAL
         for number in stage.rows["executor"][::-1][:_LOOKED_AT]:
             row = self._containers.row(stage.places.executor_names[int(number)])
             if row is not None:
                 return row.profile
-        return USUAL
+        return None
 
     def by_host(self, profile: int) -> Counter[str]:
         """All slots of a profile's executors by host."""

@@ -25,7 +25,7 @@ them ``placing.py`` decides.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 from yarnspec.core.containers.asks import Ask, Asks
@@ -184,16 +184,24 @@ class ExecutorTable:
                 ask.avoid, ask.step = not_hosts, STEPS[0]
         self._extra_not_hosts = not_hosts
 
-    def ask(self, most: int | None = None) -> tuple[str, ...]:
-        """Make rows for what is missing, ``most`` of them and as far as ids are left, and give their new ids."""
+    def ask(self, places_left: Callable[[int], int] | None = None) -> tuple[str, ...]:
+        """Make rows for what is missing, as far as ids are left, and give their new ids.
+
+        ``places_left`` tells of a profile how many more of its containers find a place; None: all do.
+        """
         self._absorb_extra_executors()
-        most = self.ids_left if most is None else min(most, self.ids_left)
-        ids = [self._ask_one() for _ in range(min(self.missing, most))]
-        extra = max(0, self._extra_target - self.extra_count)
-        ids += [self._ask_one(extra=True) for _ in range(min(extra, most - len(ids)))]
+        ids = self._ask_some(self.missing, places_left)
+        ids += self._ask_some(self._extra_target - self.extra_count, places_left, extra=True)
         for profile, missing in self.missing_by_profile.items():
-            ids += [self._ask_one(profile=profile) for _ in range(min(missing, most - len(ids)))]
+            ids += self._ask_some(missing, places_left, profile=profile)
         return tuple(ids)
+
+    def _ask_some(
+        self, count: int, places_left: Callable[[int], int] | None, *, extra: bool = False, profile: int = USUAL
+    ) -> list[str]:
+        if count > 0 and places_left is not None:
+            count = min(count, places_left(profile))
+        return [self._ask_one(extra=extra, profile=profile) for _ in range(min(count, self.ids_left))]
 
     def by_profile(self, executor_ids: tuple[str, ...]) -> dict[int, tuple[str, ...]]:
         """These executors by the number of their profile."""

@@ -8,7 +8,8 @@ container that is required on a host is asked for there until the room that requ
 
 The limit ``placement.max_per_host`` is hard. Under it every ask names one host, and counts on it: so no two asks can
 fill the same place. An ask that waits in vain moves on to another host once, and again when the hosts change. A
-container that finds no place under the limit is not asked for at all.
+container that finds no place under the limit is not asked for until there is one. Places are counted for each size of
+executors: some hosts do not have what a size needs.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class Placing:
         self._seen: tuple[int, tuple[str, ...]] = (0, ())
         self._usable: frozenset[str] = frozenset()
         self._at_report = _Ours()
-        self._silent: dict[str, int | None] = {}
+        self._silent: dict[tuple[str, int], int | None] = {}
         self._relaxed: dict[str, str] = {}
         self._not_asked = 0
         self._due_ms: int | None = None
@@ -100,33 +101,34 @@ class Placing:
         """Whether nothing may be asked for yet: a hard limit for each host needs to know the hosts."""
         return self._limit is not None and not self._hosts.reported
 
-    def ask(self) -> tuple[tuple[str, ...], list[Command]]:
-        """Ask for what is missing, as far as the limit leaves places; the new ids, and what is told of the rest."""
+    def ask(self) -> tuple[str, ...]:
+        """Ask for what is missing, as far as the limit leaves places; the new ids."""
         self._heed_hosts()
-        if self._limit is None:
-            return self._containers.ask(), []
-        asked = self._containers.ask(self._loads((), self._profiles.usual).places_left)
-        rest = self._containers.missing + sum(self._containers.missing_by_profile.values())
-        if rest == self._not_asked:
-            return asked, []
-        self._not_asked = rest
-        if not rest:
-            return asked, []
-        said = (
-            f"{rest} executors are not asked for: at most {self._limit} may be on one host (placement.max_per_host), "
-            f"and {len(self._usable)} hosts take containers"
-        )
-        return asked, [Warn(reason=said, about="placement.max_per_host")]
+        return self._containers.ask(self._places_left if self._limit is not None else None)
+
+    def _places_left(self, profile: int) -> int:
+        """How many more containers of this profile may be asked for under the limit.
+
+        An ask that has no place yet will take one of these, if it needs all resource types that the profile needs.
+        """
+        needed = self._profiles.of(profile).resources.keys()
+        new = [ask for ask in self._asks.all if not ask.named and not ask.placeless]
+        rivals = sum(needed <= self._profiles.of(ask.wanted.profile).resources.keys() for ask in new)
+        return max(0, (self._loads((), self._profiles.of(profile)).places_left or 0) - rivals)
 
     def settle(self, now_ms: int) -> list[Command]:
         """Place what has no place, and relax what has waited for long enough."""
         self._heed_hosts()
         commands = self._relax(now_ms)
+        waiting = {ask.wanted.profile for ask in self._asks.all if ask.placeless}
+        open_to = {profile for profile in waiting if self._places_left(profile)}
+        self._asks.place_again(lambda ask: ask.placeless and ask.wanted.profile in open_to)
         unplaced = self._asks.take_unplaced()
         if not unplaced:
             return [] if self._due_ms is None or now_ms < self._due_ms else self._next_look()
         roomless = []
-        for profile in sorted({ask.wanted.profile for ask in unplaced}):
+        # Those that need the most resource types find the fewest hosts, and choose first.
+        for profile in sorted({ask.wanted.profile for ask in unplaced}, key=self._by_choice):
             loads = self._loads(unplaced, self._profiles.of(profile))
             same = [ask for ask in unplaced if ask.wanted.profile == profile]
             roomless += [ask.wanted.id for ask in same if not self._place(ask, loads)]
@@ -135,6 +137,26 @@ class Placing:
             said = f"no host has room for {len(roomless)} containers now: they may come anywhere"
             commands.append(RelaxPlacement(rule="spread", wanted=tuple(roomless), reason=said))
         return commands + self._next_look()
+
+    def _by_choice(self, profile: int) -> tuple[int, int]:
+        return -len(self._profiles.of(profile).resources), profile
+
+    def tell_not_asked(self) -> list[Command]:
+        """What is told of the executors that the limit leaves no place for, when their number has changed."""
+        if self._limit is None:
+            return []
+        missing = self._containers.missing + sum(self._containers.missing_by_profile.values())
+        rest = missing + sum(ask.placeless for ask in self._asks.all)
+        if rest == self._not_asked:
+            return []
+        self._not_asked = rest
+        if not rest:
+            return []
+        said = (
+            f"{rest} executors are not asked for: at most {self._limit} may be on one host (placement.max_per_host), "
+            f"and {len(self._usable)} hosts take containers"
+        )
+        return [Warn(reason=said, about="placement.max_per_host")]
 
     def _next_look(self) -> list[Command]:
         due_ms = [ask.due_ms for ask in self._asks.all if ask.due_ms is not None]
@@ -197,10 +219,10 @@ class Placing:
         report = self._hosts.reports.get(host)
         if report is None or report.free_memory_mb is None:
             return 0
-        if host in self._silent:
-            if self._silent[host] == report.free_memory_mb:
+        if (host, size.id) in self._silent:
+            if self._silent[host, size.id] == report.free_memory_mb:
                 return 0
-            del self._silent[host]
+            del self._silent[host, size.id]
         free = {_MEMORY: report.free_memory_mb, **report.free_resources}
         needed = {_MEMORY: max(1, size.memory_mb), **size.resources}
         new = ours.since(self._at_report, host) if ours is not None else {}
@@ -261,7 +283,8 @@ class Placing:
                 ask.waits = True
             return True
         if self._limit is not None:
-            return True  # it stays as it is until the hosts change
+            self._asks.put_off(ask)
+            return True
         told = self.spreads and ask.step != "anywhere" and self._room_is_known
         ask.step = "anywhere"
         self._asks.put(ask, hosts=(), not_hosts=ask.avoid, strict=False, rule="avoid" if ask.avoid else "")
@@ -288,12 +311,8 @@ class Placing:
 
     def _relaxed_by(self, asks: list[Ask], step: Step) -> RelaxPlacement:
         hosts = tuple(sorted({host for ask in asks for host in ask.named}))
-        # When every host was silent, the queue is full or the ResourceManager is slow: no host is to blame.
-        size = self._profiles.of(asks[0].wanted.profile)
-        if any(self._room_reported(host, size) for host in self._usable.difference(hosts)):
-            for host in hosts:
-                report = self._hosts.reports.get(host)
-                self._silent[host] = report.free_memory_mb if report is not None else None
+        for profile in {ask.wanted.profile for ask in asks}:
+            self._note_silent({host for ask in asks if ask.wanted.profile == profile for host in ask.named}, profile)
         wider = "on any of the emptiest hosts" if step == "host" else "anywhere"
         if self._limit is not None:
             wider = "on another host below the limit"
@@ -306,3 +325,14 @@ class Placing:
         for ask in asks:
             ask.step = _NEXT[step]
         return RelaxPlacement(rule=_RULES[step], wanted=tuple(ask.wanted.id for ask in asks), hosts=hosts, reason=said)
+
+    def _note_silent(self, hosts: set[str], profile: int) -> None:
+        """These hosts gave no container of this size.
+
+        When every host was silent, the queue is full or the ResourceManager is slow: no host is to blame.
+        """
+        size = self._profiles.of(profile)
+        if any(self._room_reported(host, size) for host in self._usable - hosts):
+            for host in hosts:
+                report = self._hosts.reports.get(host)
+                self._silent[host, size.id] = report.free_memory_mb if report is not None else None

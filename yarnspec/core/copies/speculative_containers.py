@@ -8,7 +8,8 @@ wherever it can. Executors on blocked hosts may stand idle while tasks wait for 
 for in their place.
 
 Extra containers are of the usual size. A stage that asks for executors of another size by a resource profile gets none:
-Spark starts its tasks, copies included, on executors of that profile only.
+Spark starts its tasks, copies included, on executors of that profile only. Once Spark has named a profile, no container
+is asked for in the place of others for a stage whose first task has not shown yet where its tasks run.
 
 An extra container is given back under three conditions. No copy waits that could start there. It has been without a
 task for a while. It holds nothing that may still be read. First it takes no new tasks. If it still has none a moment
@@ -124,7 +125,8 @@ class SpeculativeContainers:
 
         A block for slowness is not counted: it is short, and was made because the others are enough.
         """
-        waiting = sum(stage.unlaunched for stage in self._stages_of_usual_size())
+        stages = self._table.stages.values()
+        waiting = sum(stage.unlaunched for stage in stages if self._slots.surely_usual(stage))
         blocks = [block for block in self._blocklist.blocks if block.level in WIDE and block.cause != "slow"]
         hosts = {block.host for block in blocks if not block.executor_id}
         executors = {block.executor_id for block in blocks if block.executor_id}
@@ -144,7 +146,8 @@ class SpeculativeContainers:
         free = self._slots.free()
         rows = [row for row in self._slots.running() if row.executor_id not in self._leaving_since_ms]
         rows = [row for row in rows if free[row.executor_id]]
-        unlaunched = sum(stage.unlaunched for stage in self._stages_of_usual_size())
+        stages = self._table.stages.values()
+        unlaunched = sum(stage.unlaunched for stage in stages if self._slots.profile_of(stage) == USUAL)
         needy = []
         for task in waiting[:_LOOKED_AT]:
             stage = self._table.stages.get(task.key[:2])
@@ -168,9 +171,6 @@ class SpeculativeContainers:
             else:
                 needy.append((task, stage))
         return needy
-
-    def _stages_of_usual_size(self) -> list[StageTasks]:
-        return [stage for stage in self._table.stages.values() if self._slots.profile_of(stage) == USUAL]
 
     def _fits(self, row: Executor, key: TaskKey, taken: tuple[str, ...]) -> bool:
         stage, _, index = key

@@ -208,18 +208,19 @@ class Executors:
             return []
         self._deaths.record(death)
         commands = self._told_young(death, now_ms)
-        verdict = self._deaths.verdict(self._containers.target)
+        wanted = self._containers.target + self._containers.profiles.wanted
+        verdict = self._deaths.verdict(wanted)
         if verdict:
             return commands + self._lifecycle.fail(EXIT_FAILED, verdict, diagnostics)
         if row.extra:
             return commands
-        counted, limit = len(self._deaths.counted), self._deaths.limit(self._containers.target)
+        counted, limit = len(self._deaths.counted), self._deaths.limit(wanted)
         said = f"executor {death.executor_id} died young ({counted} such deaths, {limit} may be)"
         return commands + self._hold_back(1, said, now_ms, row.profile)
 
     def _hold_back(self, count: int, why: str, now_ms: int, profile: int = USUAL) -> list[Command]:
         if profile != USUAL:
-            self._containers.profiles_held = True
+            self._containers.profiles_held |= count > 0
         else:
             count = min(count, self._containers.missing)
             self._containers.held += count

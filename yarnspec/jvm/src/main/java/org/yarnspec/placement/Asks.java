@@ -75,13 +75,19 @@ final class Asks {
         }
         touched.forEach((priority, parts) -> {
             if (parts.containsKey(ResourceRequest.ANY)) {
-                Ask before = standing.get(priority);
-                int profile = before == null ? profiles.applyAsInt(priority) : before.profile();
-                standing.put(priority, new Ask(priority, profile, Map.copyOf(parts)));
+                standing.put(priority, new Ask(priority, profile(priority, changes), Map.copyOf(parts)));
             } else {
                 standing.remove(priority);
             }
         });
+    }
+
+    /** A request that asks may be another one than before: Skein uses a priority again that it has withdrawn. */
+    private int profile(int priority, Collection<ResourceRequest> changes) {
+        Ask before = standing.get(priority);
+        boolean asked = changes.stream()
+                .anyMatch(each -> each.getPriority().getPriority() == priority && each.getNumContainers() > 0);
+        return before == null || asked ? profiles.applyAsInt(priority) : before.profile();
     }
 
     /** Skein gets a container for this priority: its request stands no longer (Skein says so itself later). */

@@ -26,7 +26,8 @@ import org.apache.hadoop.yarn.util.constraint.PlacementConstraintParser;
  * @param tags allocation tags of every container (constraint mode)
  * @param blockedHosts hosts that get no container at all
  * @param wanted containers with wishes of their own, in the order in which they are to be served
- * @param onlyWanted whether nothing else is asked for: Skein's own requests do not say the size then
+ * @param onlyWanted whether nothing else is asked for: Skein's own requests do not say the size then, or some wait for
+ *     a place
  * @param trackingUrl where YARN's "application master" link leads, or null for what Skein registered
  * @param finish how the application ends, or null while it goes on
  * @param racks rack by host, for the hosts that the negotiator knows
@@ -69,7 +70,10 @@ public record DesiredPlacement(
             Set<String> notHosts,
             boolean strict) {
 
-        /** Whether a container of this size on this host is what was wanted. */
+        /**
+         * Whether a container of this size on this host is what was wanted. Only memory tells: a scheduler that counts
+         * nothing else says of every container that it has one core and no further resources.
+         */
         boolean accepts(String host, long containerMemoryMb) {
             return !notHosts.contains(host)
                     && (!strict || hosts.isEmpty() || hosts.contains(host))

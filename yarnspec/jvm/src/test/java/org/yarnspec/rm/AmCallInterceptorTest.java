@@ -189,6 +189,26 @@ class AmCallInterceptorTest {
         assertEquals(0, rm.last().getAskList().get(0).getNumContainers(), "taken back, as nobody wants it any more");
     }
 
+    @Test
+    void aPriorityThatSkeinUsesAgainWithinOneCallIsForTheExecutorOfTheNewRequest() throws Exception {
+        profiles.put(2, 7);
+        String usual = "{\"id\":\"1\",\"memory_mb\":600,\"vcores\":1}";
+        String large = "{\"id\":\"2\",\"memory_mb\":2048,\"vcores\":3,\"profile\":7}";
+        place(1, "\"only_wanted\":true,\"wanted\":[" + large + "]");
+        allocate(FakeResourceManager.asks(1, 2));
+        profiles.remove(2);
+        place(2, "\"only_wanted\":true,\"wanted\":[" + usual + "]");
+        AllocateRequest both = FakeResourceManager.asks(1, 2);
+        both.getAskList().addAll(FakeResourceManager.asks(0, 2).getAskList());
+        allocate(both);
+        assertEquals(
+                List.of("2", "1"),
+                events("bound").stream()
+                        .map(event -> event.get("wanted_id").asText())
+                        .toList());
+        assertEquals(600L, sizes().get(2));
+    }
+
     private Map<Integer, Long> sizes() {
         Map<Integer, Long> sizes = new TreeMap<>();
         rm.last()
