@@ -104,6 +104,25 @@ def test_what_does_not_come_is_given_up() -> None:
     assert not of(UpdateTaskBlocks, world.commands)
 
 
+def test_a_container_that_comes_after_the_end_of_the_move_goes_again_and_others_can_move_later() -> None:
+    world = uneven_job()
+    two_hosts_come(world)
+    holds(world, "4", 0)
+    holds(world, "3", ev.ONLY_MAP_OUTPUTS)
+    world.allocate("5", HOSTS[1])
+    answer = world.fire(QUIET, world.now_ms + 60 * S)
+    assert only(EndRescale, answer).why == "0 executors moved"
+    assert only(UpdateTaskBlocks, answer).executors == ("5",)
+    came = world.register("5", HOSTS[1])
+    assert not of(BeginRescale, came)
+    row = world.negotiator._containers.row("5")
+    assert row is not None
+    assert row.extra
+    world.tell(report(4, 7, 8), 40 * S)
+    world.fire(RESCALE, world.now_ms + 100 * S)
+    assert of(AskHeldBlocks, stage_ends(world, S))
+
+
 def test_one_that_dies_meanwhile_is_replaced_by_the_one_that_comes() -> None:
     world = uneven_job()
     two_hosts_come(world)

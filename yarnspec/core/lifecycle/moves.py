@@ -81,8 +81,14 @@ class Moves:
                     self._containers.moving -= 1
         return []
 
-    def give_up(self) -> None:
-        """Nobody moves any more; what was asked for beside the target is withdrawn."""
+    def give_up(self, now_ms: int) -> list[Command]:
+        """Nobody moves any more. Requests beside the target are withdrawn, and a container that has come goes again."""
+        self.forget()
+        surplus = self._containers.spare_surplus()
+        return self._dismiss(surplus, now_ms) if surplus else []
+
+    def forget(self) -> None:
+        """Nobody moves any more, and somebody else looks after executors beyond the target."""
         self._asked.clear()
         self._leaving.clear()
         self._containers.moving = 0

@@ -107,7 +107,7 @@ class Rescaling:
             self._bounds.change(*self._pending)
             self._containers.aim(self._bounds.goal())
         self._manager = self._pending = self._wanted = None
-        self._moves.give_up()
+        self._moves.forget()
         self._timers.cancel(RESCALE_TIMER)
         self._timers.cancel(QUIET_TIMER)
 
@@ -239,11 +239,14 @@ class Rescaling:
             commands += self._quiet_from(now_ms) if self._wanted is not None else []
         return commands
 
-    def quiet(self) -> list[Command]:
+    def quiet(self, now_ms: int) -> list[Command]:
         """Nothing more has come for a while."""
         if self._moves.under_way:
-            self._moves.give_up()
-            return self._ended(self._containers.count("running"))
+            commands = self._moves.give_up(now_ms)
+            ended = self._end(self._containers.count("running"), self._moved)
+            # A container that registers only now is no new burst of executors.
+            self._peak = max(self._peak, self._containers.count("allocated", "running"))
+            return commands + ended
         if self._wanted is None or self._wanted < self._before:
             return []  # executors that are to go end when their tasks have
         have = self._containers.count("running")
@@ -253,8 +256,12 @@ class Rescaling:
         if self._wanted is None:
             return []
         reached = have >= self._wanted if self._wanted >= self._before else have <= self._wanted
-        said = f"{self._moves.moved} executors moved" if self._moving else "succeeded"
+        said = self._moved if self._moving else "succeeded"
         return self._end(have, said) if reached else []
+
+    @property
+    def _moved(self) -> str:
+        return f"{self._moves.moved} executors moved"
 
     def _end(self, have: int, why: str) -> list[Command]:
         self._wanted, self._moving = None, False
