@@ -127,7 +127,8 @@ class Rescaling:
         if self._manager is None:
             return []
         blocked = self._blocklist.hosts
-        if isinstance(event, ev.HostsReported) or blocked != self._blocked:
+        freed = isinstance(event, ev.JobEnded) and self._moves.job_ended()
+        if freed or isinstance(event, ev.HostsReported) or blocked != self._blocked:
             self._blocked = blocked
             self._manager.on_change(now_ms)
         if _is_trigger(event):
