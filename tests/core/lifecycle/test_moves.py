@@ -181,6 +181,38 @@ def test_other_bounds_go_first_and_the_drivers_death_ends_the_move() -> None:
     assert not of(AskHeldBlocks, answer)
 
 
+def test_other_bounds_during_a_move_end_it_and_its_rescale_first() -> None:
+    world = uneven_job()
+    two_hosts_come(world)
+    holds(world, "4", 0)
+    world.allocate("5", HOSTS[1])
+    scale(world, 1, 6)
+    world.fire(RESCALE, world.now_ms + 60 * S)
+    answer = stage_ends(world, 61 * S)
+    assert [type(one) for one in answer if isinstance(one, BeginRescale | EndRescale)] == [EndRescale, BeginRescale]
+    assert only(EndRescale, answer).number == 1
+    assert not of(UpdateTaskBlocks, answer)  # the container that has come counts for the new bounds
+    assert len(only(RequestContainers, answer).executor_ids) == 1
+    holds(world, "3", 0)
+    world.register("5", HOSTS[1])
+    assert only(EndRescale, world.run("6", host=HOSTS[2])).why == "succeeded"
+    assert (world.view().running, world.view().wanted) == (6, 0)
+
+
+def test_one_that_spark_lets_go_meanwhile_is_replaced_by_the_one_that_comes() -> None:
+    world = uneven_job()
+    two_hosts_come(world)
+    holds(world, "4", 0)
+    holds(world, "3", 0)
+    assert not of(RequestContainers, world.tell(ev.ExecutorsUnwanted(executor_ids=("4",))))
+    came = world.run("5", host=HOSTS[1])
+    assert not of(UpdateTaskBlocks, came)
+    came = world.run("6", host=HOSTS[2])
+    assert only(UpdateTaskBlocks, came).executors == ("3",)
+    assert only(EndRescale, came).why == "1 executors moved"
+    assert (world.view().running, world.view().wanted) == (5, 0)
+
+
 LOADS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=6)
 
 

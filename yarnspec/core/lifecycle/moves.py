@@ -70,16 +70,12 @@ class Moves:
         """Go on by an event: an answer of the driver, an executor that came, or one that ended."""
         if not self.under_way:
             return []
+        self._forget_gone()
         match event:
             case ev.HeldBlocksTold() if event.executor_id in self._asked:
                 return self._told(event)
             case ev.ContainerStarted():
                 return self._came(now_ms)
-            case ev.ContainerLost():
-                self._asked.discard(event.executor_id)
-                if event.executor_id in self._leaving:
-                    self._leaving.remove(event.executor_id)
-                    self._containers.moving -= 1
         return []
 
     def give_up(self, now_ms: int) -> list[Command]:
@@ -112,6 +108,14 @@ class Moves:
         self._asked.add(row.executor_id)
         said = f"executor {row.executor_id} may move from {host} to an emptier host: does it hold data?"
         return [AskHeldBlocks(executor_id=row.executor_id, reason=said)]
+
+    def _forget_gone(self) -> None:
+        """An executor that was lost, or that Spark let go, does not move any more."""
+        running = self._containers.running()
+        self._asked &= running.keys()
+        leaving = [one for one in self._leaving if one in running]
+        self._containers.moving -= len(self._leaving) - len(leaving)
+        self._leaving = leaving
 
     def _told(self, event: ev.HeldBlocksTold) -> list[Command]:
         self._asked.discard(event.executor_id)

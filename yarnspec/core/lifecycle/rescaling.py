@@ -204,12 +204,14 @@ class Rescaling:
             return self._move(now_ms)
         self._bounds.change(*self._pending)
         self._pending = None
-        goal = self._bounds.goal()
+        goal, have = self._bounds.goal(), self._containers.count("running")
+        self._moves.forget()
+        ended = self._end(have, "given up for other bounds") if self._wanted is not None else []
         self._containers.aim(goal)
-        begun = self._begin("new requirements", goal, self._containers.count("running"), now_ms)
+        begun = self._begin("new requirements", goal, have, now_ms)
         self._peak = goal
         surplus = self._containers.spare_surplus()
-        return [*begun, *self._dismiss(surplus, now_ms)] if surplus else begun
+        return [*ended, *begun, *(self._dismiss(surplus, now_ms) if surplus else [])]
 
     def _move(self, now_ms: int) -> list[Command]:
         target, asked = self._containers.target, self._moves.begin()
