@@ -104,8 +104,11 @@ def test_without_authentication(container: Container) -> None:
 
 
 def test_a_stock_executor_of_this_driver(container: Container) -> None:
-    container.run(plan(), options=("-Dspark.network.timeout=5 s",))
+    container.run(
+        plan(executor_java_options=("-XX:ActiveProcessorCount=2",)), options=("-Dspark.network.timeout=5 s",)
+    )
     arguments = container.arguments
+    assert "-XX:ActiveProcessorCount=2" in arguments
     main = arguments.index("org.apache.spark.executor.CoarseGrainedExecutorBackend")
     driver = arguments[main + 2]
     assert driver.startswith("spark://CoarseGrainedScheduler@127.0.0.1:")
@@ -130,9 +133,10 @@ def test_a_stock_executor_of_this_driver(container: Container) -> None:
 def test_an_executor_of_a_resource_profile_has_its_size(container: Container) -> None:
     profile = ExecutorProfile(id=3, count=1, memory_mb=4096, heap_mb=3000, cores=4)
     container.environment |= container_environment("7", "h:1", "h:2", 2, profile)
-    container.run(plan())
+    container.run(plan(executor_java_options=("-XX:ActiveProcessorCount=2",)))
     arguments = container.arguments
     assert "-Xmx3000m" in arguments
+    assert "-XX:ActiveProcessorCount=4" in arguments
     assert arguments[arguments.index("--cores") + 1] == "4"
     assert arguments[-2:] == ["--resourceProfileId", "3"]
 

@@ -84,7 +84,7 @@ until (exec 3<>"$gate" 4<>"$driver") 2>/dev/null; do
   sleep 0.1
 done
 {UTF_8_FOR_THE_JVM}
-exec "${{JAVA_HOME:+$JAVA_HOME/bin/}}java" -Xmx"${{{HEAP_MB}:-{plan.executors.heap_mb}}}m" {" ".join(option_word(option, _OPTIONS_NAMES) for option in java_options)} \\
+exec "${{JAVA_HOME:+$JAVA_HOME/bin/}}java" -Xmx"${{{HEAP_MB}:-{plan.executors.heap_mb}}}m" {" ".join(_word_of(option, plan) for option in java_options)} \\
   -Djava.io.tmpdir="$PWD/tmp" \\
   -Dspark.yarn.app.container.log.dir="${{LOG_DIRS%%,*}}" \\
   -cp {users_class_path}"{class_path}:$spark_jars/*" \\
@@ -94,6 +94,16 @@ exec "${{JAVA_HOME:+$JAVA_HOME/bin/}}java" -Xmx"${{{HEAP_MB}:-{plan.executors.he
   --cores "${{{CORES}:-{plan.executors.cores}}}" --app-id "$SKEIN_APPLICATION_ID" \\
   --resourceProfileId "${{{PROFILE}:-0}}"
 """  # noqa: E501 - a command of the script stands on one line
+
+
+_PROCESSORS = "-XX:ActiveProcessorCount="
+
+
+def _word_of(option: str, plan: Plan) -> str:
+    """A Java option as a word of the script; a limit to the executor's cores is that of a profile's own cores there."""
+    if option == f"{_PROCESSORS}{plan.executors.cores}":
+        return f'"{_PROCESSORS}${{{CORES}:-{plan.executors.cores}}}"'
+    return option_word(option, _OPTIONS_NAMES)
 
 
 _OPTIONS_NAMES = {"APP_ID": "SKEIN_APPLICATION_ID", "EXECUTOR_ID": EXECUTOR_ID}
