@@ -1,8 +1,9 @@
 """Runs stages on executors of two sizes: `profiles.py DIRECTORY [HEAP CORES PENS]`.
 
 Each step prints one JSON line: its `step`, the `containers` that its tasks ran in, the `profiles` of these, the
-`resources` that Spark gave to its tasks, and those that the `driver` knows. The tasks of the steps `usual` and `large` wait until a file of that name is
-in the directory. Without a heap there is no second size, and the program ends after its first step.
+`resources` that Spark gave to its tasks, and those that the `driver` knows. The tasks of the steps `usual` and `large`
+wait until a file of that name is in the directory. Without a heap there is no second size, and the program ends after
+its first step.
 """
 
 from __future__ import annotations
