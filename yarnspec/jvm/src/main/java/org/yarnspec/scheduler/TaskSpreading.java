@@ -49,8 +49,7 @@ final class TaskSpreading {
             offered.add(offer.executorId());
             BigDecimal cores = offer.cores().bigDecimal();
             // A part of a core is enough for some task, as far as is known here.
-            BigDecimal free =
-                    whole ? cores.setScale(0, RoundingMode.CEILING) : cores.divideToIntegralValue(cpus);
+            BigDecimal free = whole ? cores.setScale(0, RoundingMode.CEILING) : cores.divideToIntegralValue(cpus);
             rows.add(new OfferOrder.Executor(
                     offer.executorId(), offer.host(), running.getOrDefault(offer.executorId(), 0), free.intValue()));
         }

@@ -255,10 +255,9 @@ class StageFactsTest {
         assertEquals(
                 StageFlags.READS,
                 flagsOf(() -> new ForeignRdd(cluster.context.sc()).toJavaRDD().count()));
-        assertEquals(
-                StageFlags.READS,
-                flagsOf(() -> session.sql("select transform(id) using 'cat' as (line string) from range(0, 2, 1, 2)")
-                        .collectAsList()));
+        assertEquals(StageFlags.READS, flagsOf(() -> session.sql(
+                        "select transform(id) using 'cat' as (line string) from range(0, 2, 1, 2)")
+                .collectAsList()));
         // One source of several is enough, and a write changes nothing.
         assertEquals(
                 StageFlags.READS,
@@ -278,9 +277,9 @@ class StageFactsTest {
                 throw new IllegalStateException("nobody can look at this partition");
             }
         };
-        assertEquals(
-                StageFlags.READS,
-                flagsOf(() -> new ForeignRdd(cluster.context.sc(), broken).toJavaRDD().count()));
+        assertEquals(StageFlags.READS, flagsOf(() -> new ForeignRdd(cluster.context.sc(), broken)
+                .toJavaRDD()
+                .count()));
     }
 
     /** Of a source that nobody knows. */

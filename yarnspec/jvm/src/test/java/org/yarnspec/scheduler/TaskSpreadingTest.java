@@ -114,8 +114,7 @@ class TaskSpreadingTest {
 
     @Test
     void anExecutorWithAPartOfACoreIsOfferedWhereTasksNeedDifferentThings() {
-        TaskSpreading spreading =
-                TaskSpreading.of(new SparkConf(false).set("spark.yarnspec.spreadTasks", "true"));
+        TaskSpreading spreading = TaskSpreading.of(new SparkConf(false).set("spark.yarnspec.spreadTasks", "true"));
         List<WorkerOffer> offers = List.of(offer("1", "0.5"), offer("2", "2"), offer("3", "0"));
         Set<ResourceProfile> waiting = Set.of(new ResourceProfileBuilder()
                 .require(new TaskResourceRequests().resource("gpu", 1))
