@@ -22,7 +22,7 @@ Examples:
 def command(context: click.Context, *, shell: str) -> None:
     """Print the script that completes yarnspec's command lines in bash (4.4 or later), zsh or fish.
 
-    Applications and hosts are asked of the cluster that HADOOP_CONF_DIR names.
+    For applications and hosts the completion asks the cluster that HADOOP_CONF_DIR names.
     """
     kind = get_completion_class(shell)
     if kind is None:

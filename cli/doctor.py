@@ -27,9 +27,13 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.option("--queue", metavar="NAME", default="default", show_default=True, help="Queue that a submit would name.")
 @click.option(
-    "--environment", metavar="WHERE", help="Python on the hosts, as in submit: python://, venv://, conda://, archive."
+    "--queue", metavar="NAME", default="default", show_default=True, help="The queue that a submit would name."
+)
+@click.option(
+    "--environment",
+    metavar="WHERE",
+    help="The Python on the hosts, as in submit: python://, venv://, conda://, archive.",
 )
 @click.option("--skip-hosts-check", is_flag=True, help="Start no application to try out the hosts' Python.")
 @output_option

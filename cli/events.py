@@ -32,8 +32,10 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @application_argument
-@click.option("--follow", "-f", is_flag=True, help="Go on with what happens until the application ends.")
-@click.option("--type", "types", multiple=True, metavar="TYPE", help="Only this type, like BlockHost; may be repeated.")
+@click.option("--follow", "-f", is_flag=True, help="Print new events, too, until the application ends.")
+@click.option(
+    "--type", "types", multiple=True, metavar="TYPE", help="Print only this type, like BlockHost; may be repeated."
+)
 @output_option
 @settings_options
 def command(*, application: str, follow: bool, types: tuple[str, ...], form: Form, settings: Options) -> None:

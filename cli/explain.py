@@ -25,8 +25,8 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @application_argument
-@click.option("--task", metavar="STAGE.INDEX", help="Why this task was found slow and copied, or was not.")
-@click.option("--host", metavar="HOST", type=HOST, help="Why this host was blocked, or was not.")
+@click.option("--task", metavar="STAGE.INDEX", help="Tell why this task was found slow and copied, or was not.")
+@click.option("--host", metavar="HOST", type=HOST, help="Tell why this host was blocked, or was not.")
 @output_option
 @settings_options
 def command(*, application: str, task: str | None, host: str | None, form: Form, settings: Options) -> None:

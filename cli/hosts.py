@@ -45,14 +45,14 @@ class _HostsGroup(SuggestingGroup):
 
 
 @click.group(cls=_HostsGroup, epilog=EXAMPLES, subcommand_metavar="COMMAND [ARGS]...")
-@click.option(CLUSTER, "shared", is_flag=True, help="The list that all applications heed, instead of one APP's.")
+@click.option(CLUSTER, "shared", is_flag=True, help="Use the list that all applications heed, instead of one APP's.")
 @click.argument("application", metavar="APP|--cluster", type=APPLICATION)
 @click.pass_context
 def command(context: click.Context, *, application: str, shared: bool) -> None:
     """List, block and unblock hosts for a running application, or with --cluster for all.
 
-    A blocked host gets no new containers and no new tasks; what runs there goes on. Hosts are named as in YARN's node
-    reports, without a port.
+    A blocked host gets no new containers and no new tasks. Its running containers and tasks go on. Name a host as in
+    YARN's node reports, without a port.
 
     Blocks made with --cluster are in a directory of HDFS (option blocklist.cluster_directory). Each application reads
     the directory at its start and while it runs.
@@ -88,11 +88,13 @@ def list_hosts(application: str | None, *, form: Form, settings: Options) -> Non
 
 @command.command()
 @host_argument
-@click.option("--for", "duration", metavar="DURATION", help="How long, like 30s, 10m or 2h (default: until unblocked).")
 @click.option(
-    "--reason", metavar="TEXT", help="Shown wherever it counts; needed with --cluster.  [default: asked for by hand]"
+    "--for", "duration", metavar="DURATION", help="How long the block lasts, like 30s or 2h (default: until unblocked)."
 )
-@click.option("--force", is_flag=True, help="Also above the share of hosts that may be blocked; all hosts never.")
+@click.option(
+    "--reason", metavar="TEXT", help="Why the host is blocked; needed with --cluster.  [default: asked for by hand]"
+)
+@click.option("--force", is_flag=True, help="Block more hosts than the allowed share, but never all of them.")
 @output_option
 @settings_options
 @click.pass_obj

@@ -62,15 +62,19 @@ def command() -> None:
 
 @command.command()
 @click.argument("place", metavar="APP|DIR", type=APPLICATION_OR_FILE)
-@click.option("--type", "types", multiple=True, metavar="TYPE", help="Only this type, like JobCommitted; repeatable.")
-@click.option("--epoch", "epochs", multiple=True, type=click.IntRange(min=1), help="Only this epoch; repeatable.")
+@click.option(
+    "--type", "types", multiple=True, metavar="TYPE", help="Print only this type, like JobCommitted; may be repeated."
+)
+@click.option(
+    "--epoch", "epochs", multiple=True, type=click.IntRange(min=1), help="Print only this epoch; may be repeated."
+)
 @output_option
 @settings_options
 def show(*, place: str, types: tuple[str, ...], epochs: tuple[int, ...], form: Form, settings: Options) -> None:
     """Print the records, oldest first.
 
-    With -o json each line is one JSON object: schema, epoch, seq, type, and the fields of the type. Of bytes, which may
-    hold a program's data, only the size is shown. At damage the command stops, with exit code 8.
+    With -o json each line is one JSON object: schema, epoch, seq, type, and the fields of the type. Bytes may hold a
+    program's data, so the command shows only their size. At damage it stops, with exit code 8.
     """
     for name in types:
         if name not in _NAMES:
@@ -95,9 +99,9 @@ def show(*, place: str, types: tuple[str, ...], epochs: tuple[int, ...], form: F
 def verify(*, place: str, form: Form, settings: Options) -> int:
     """Check every byte, and count the records of each epoch by type.
 
-    The exit code is 0 if everything is there as it was written, and 8 if the journal is damaged. Two things are no
-    damage, are told and ignored: a record that a writer left half written when it died, and records that it added after
-    another writer had taken over.
+    The exit code is 0 if everything is there as it was written, and 8 if the journal is damaged. The command tells of
+    two things that are no damage: a record that a writer left half written when it died, and records that it added
+    after another writer had taken over.
     """
     with _opened(place, settings) as directory:
         reports = directory.verify()

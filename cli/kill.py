@@ -23,7 +23,7 @@ Example:
 def command(*, application: str, form: Form, settings: Options) -> None:
     """End an application: its driver, its executors, and its files in the staging directory.
 
-    Its output, its events and its logs stay. An application that has ended already is left as it is.
+    Its output, its events and its logs stay. The command leaves an application that has ended as it is.
     """
     with Application.from_id(application, settings=settings) as found:
         killed = found.kill()

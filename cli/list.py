@@ -38,11 +38,18 @@ Examples:
     "states",
     multiple=True,
     type=click.Choice(_STATES, case_sensitive=False),
-    help="Only in this state; may be repeated.",
+    help="List only applications in this state; may be repeated.",
 )
-@click.option("--name", metavar="TEXT", help="Only applications with this text in their names.")
+@click.option("--name", metavar="TEXT", help="List only applications with this text in their names.")
 @click.option("--all-users", is_flag=True, help="Include other users' applications, with YARN's state only.")
-@click.option("-n", "--number", type=click.IntRange(0), default=20, show_default=True, help="At most so many; 0: all.")
+@click.option(
+    "-n",
+    "--number",
+    type=click.IntRange(0),
+    default=20,
+    show_default=True,
+    help="How many to list at most; 0 lists all.",
+)
 @output_option
 @settings_options
 def command(
@@ -50,8 +57,8 @@ def command(
 ) -> None:
     """List the applications of yarnspec, running and ended, the newest first.
 
-    They come from YARN, and from the history directory when YARN has forgotten them. Wherever a command asks for APP,
-    `last` stands for the newest.
+    The list comes from YARN, and from the history directory for applications that YARN has forgotten. Wherever a
+    command asks for APP, `last` stands for the newest.
     """
     cluster = Cluster.from_environment(settings)
     try:

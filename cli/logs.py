@@ -28,13 +28,21 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @application_argument
 @click.option(
-    "--role", type=click.Choice(get_args(Role)), help="Whose logs (default: driver); am is Skein's application master."
+    "--role",
+    type=click.Choice(get_args(Role)),
+    help="Whose logs to print (default: driver); am is Skein's application master.",
 )
-@click.option("--executor", "executor_id", metavar="ID", help="Only this executor, by Spark's id or its container's.")
-@click.option("--file", "name", metavar="NAME", help="Only the file of this name, as it is, without a line above it.")
-@click.option("--attempt", type=click.IntRange(min=1), metavar="N", help="Of this attempt (default: the newest).")
-@click.option("--tail", "tail_lines", type=click.IntRange(min=0), metavar="N", help="Only the last lines of each file.")
-@click.option("--follow", "-f", is_flag=True, help="Go on with what is written until the application ends.")
+@click.option(
+    "--executor", "executor_id", metavar="ID", help="Print only this executor's, by Spark's id or its container's."
+)
+@click.option("--file", "name", metavar="NAME", help="Print only the file of this name, without a line above it.")
+@click.option(
+    "--attempt", type=click.IntRange(min=1), metavar="N", help="Print the logs of this attempt (default: the newest)."
+)
+@click.option(
+    "--tail", "tail_lines", type=click.IntRange(min=0), metavar="N", help="Print only the last N lines of each file."
+)
+@click.option("--follow", "-f", is_flag=True, help="Print new lines, too, until the application ends.")
 @output_option
 @settings_options
 def command(

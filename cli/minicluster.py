@@ -46,7 +46,9 @@ def command() -> None:
 
 @command.command()
 @_home_option
-@click.option("--nodes", type=click.IntRange(1, 200), default=3, show_default=True, help="How many hosts.")
+@click.option(
+    "--nodes", type=click.IntRange(1, 200), default=3, show_default=True, help="How many hosts the cluster has."
+)
 @click.option("--memory-mb", type=click.IntRange(128), default=8192, show_default=True, help="Memory of each host.")
 @click.option("--vcores", type=click.IntRange(1), default=8, show_default=True, help="Virtual cores of each host.")
 @click.option(
@@ -69,13 +71,13 @@ def command() -> None:
     "properties",
     multiple=True,
     metavar="KEY=VALUE",
-    help="A further Hadoop key for every daemon (yarn.scheduler.capacity.* go to the scheduler). Repeatable.",
+    help="Set a Hadoop key for every daemon (yarn.scheduler.capacity.*: for the scheduler). May be repeated.",
 )
 @click.option(
     "--slow",
     multiple=True,
     metavar="HOST=FACTOR",
-    help="Make what runs in this host's containers so many times slower (127.0.0.3=10). Repeatable.",
+    help="Make the processes in a host's containers FACTOR times slower (127.0.0.3=10). May be repeated.",
 )
 @click.option(
     "--hadoop",
@@ -83,7 +85,14 @@ def command() -> None:
     help="Where Hadoop's jars are kept, or fetched to.  [default: one directory in the user's cache]",
 )
 @click.option("--while-pid", type=click.IntRange(1), metavar="PID", help="Stop the cluster when this process ends.")
-@click.option("--timeout", "timeout_s", type=click.FloatRange(1), default=90, show_default=True, help="Seconds.")
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(1),
+    default=90,
+    show_default=True,
+    help="How many seconds the start may take.",
+)
 def start(
     home: Path | None,
     hadoop: Path | None,
@@ -100,7 +109,7 @@ def start(
     FACTOR-th of the time. Its NodeManager is not slowed down. `host slow` changes the factor while the cluster runs.
 
     A cluster runs until `stop`. With --while-pid it also ends with that process, however the process ends. A script
-    gives its own: --while-pid $$
+    gives its own id: --while-pid $$
     """
     own = {"properties": dict(map(_property, properties)), "slow": dict(map(_slow, slow))}
     cluster = _cluster(home, hadoop_directory=hadoop, **own, **shape)
@@ -190,7 +199,7 @@ def host() -> None:
 @host.command("stop")
 @_host_argument
 @_home_option
-@click.option("--kill", is_flag=True, help="Like a power failure: kill the NodeManager and its containers.")
+@click.option("--kill", is_flag=True, help="Kill the NodeManager and its containers, like a power failure.")
 def host_stop(host_name: str, home: Path | None, kill: bool) -> None:
     """End a host's NodeManager, in order or by --kill."""
     _cluster(home).host_stop(host_name, kill=kill)
@@ -209,7 +218,7 @@ def host_start(host_name: str, home: Path | None) -> None:
 @click.argument("factor", type=float)
 @_home_option
 def host_slow(host_name: str, factor: float, home: Path | None) -> None:
-    """Make what runs in a host's containers FACTOR times slower from now on (1: not any more)."""
+    """Make the processes in a host's containers FACTOR times slower from now on; 1 ends this."""
     _cluster(home).host_slow(host_name, factor)
 
 

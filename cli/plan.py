@@ -82,7 +82,8 @@ command = SubmitCommand(
     name=Path(__file__).stem,
     callback=run,
     short_help="Show where an application's containers would go, or where they are.",
-    help="Show where the containers of a program would be asked for, and the rule behind each. For the id of an "
-    "application: where they are. Takes the flags of `yarnspec submit`; nothing is submitted.",
+    help="Show where the containers of a program would be asked for, and the rule behind each. With the id of an "
+    "application instead, show where its containers are. The flags are those of `yarnspec submit`, but nothing is "
+    "submitted.",
     epilog=EXAMPLES,
 )

@@ -30,16 +30,16 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("what", metavar="APP|LOG", type=APPLICATION_OR_FILE)
 @click.option(
-    "-o", "--output", "file", metavar="FILE.html", help="Where to write it (- is stdout). [default: APP.html]"
+    "-o", "--output", "file", metavar="FILE.html", help="Where to write the page (- is stdout). [default: APP.html]"
 )
-@click.option("--open", "show", is_flag=True, help="Open it in a browser.")
+@click.option("--open", "show", is_flag=True, help="Open the page in a browser.")
 @settings_options
 def command(*, what: str, file: str | None, show: bool, settings: Options) -> None:
     """Write the page of an application as one HTML file.
 
-    APP is an application of yarnspec, running or ended. LOG is an event log of Spark, of whatever master: a file, or
-    the directory of a rolled one; copy one that is in HDFS with `hdfs dfs -get` first. The file opens offline and asks
-    nobody for anything. Of a log it draws what `yarnspec replay` finds.
+    APP is an application of yarnspec, running or ended. LOG is an event log of Spark, of a job on any master: a file,
+    or the directory of a rolled log. If the log is in HDFS, copy it with `hdfs dfs -get` first. The page opens offline
+    and asks nobody for anything. The page of a log shows the same as `yarnspec replay`.
     """
     if file == "-" and show:
         message = "--open needs a file: leave out `-o -`"

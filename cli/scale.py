@@ -18,16 +18,19 @@ Example:
 
 @click.command(epilog=EXAMPLES)
 @application_argument
-@click.option("--min", "least", type=click.IntRange(min=1), required=True, help="The least that is worth a change.")
-@click.option("--max", "most", type=click.IntRange(min=1), required=True, help="How many executors are asked for.")
+@click.option(
+    "--min", "least", type=click.IntRange(min=1), required=True, help="How many executors the hosts must have room for."
+)
+@click.option("--max", "most", type=click.IntRange(min=1), required=True, help="How many executors to ask for.")
 @click.option("--force", is_flag=True, help="Accept bounds that the present hosts cannot hold.")
 @output_option
 @settings_options
 def command(*, application: str, least: int, most: int, force: bool, form: Form, settings: Options) -> None:
-    """Have at least and at most so many executors from now on.
+    """Change how many executors a running application has at least and at most.
 
-    It takes effect at the end of a stage, once the hosts have room for MIN: docs/resources.md tells when. Executors
-    that are too many take no new task, and go when nobody needs what they hold. The next attempt has these bounds, too.
+    The change takes effect at the end of a stage, once the hosts have room for MIN: docs/resources.md tells when.
+    Executors that are too many take no new task, and go when nobody needs what they hold. The next attempt has these
+    bounds, too.
     """
     with Application.from_id(application, settings=settings) as found:
         answer = found.scale(least, most, force=force)

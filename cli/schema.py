@@ -32,7 +32,8 @@ Examples:
 def command(*, what: str) -> None:
     """Print the JSON Schema of `status -o json`, of one line of `events -o json`, or of a file of options.
 
-    Fields are only ever added: a document may have more than this version's schema names. A file of options may not.
+    Later versions only add fields, so a document may have more fields than this schema names. A file of options may
+    not.
     """
     schema = {"$schema": _DIALECT, "title": f"yarnspec {what}", **_MAKERS[what]()}
     click.echo(msgspec.json.format(msgspec.json.encode(schema), indent=2).decode())

@@ -28,11 +28,11 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("scenario", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="SCENARIO.yaml")
-@click.option("--seed", type=click.IntRange(min=0), help="Random seed, in place of the file's.")
+@click.option("--seed", type=click.IntRange(min=0), help="Use this random seed instead of the file's.")
 @click.option(
     "--compare",
     is_flag=True,
-    help="Also under Spark's rules, those of Flink's proposal (FLIP-168), and without speculation.",
+    help="Simulate it also by Spark's rules, by those of Flink's proposal (FLIP-168), and without speculation.",
 )
 @output_option
 def command(*, scenario: Path, seed: int | None, compare: bool, form: Form) -> None:

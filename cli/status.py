@@ -62,8 +62,8 @@ def command(*, application: str, form: Form, settings: Options) -> None:
     """Show what an application is doing, and where.
 
     The page has state, attempt, containers by host, blocked hosts, progress, saved work, and links. It works while the
-    application runs and after its end. Fields of the JSON and YAML forms are only ever added. The exit code is 0 for a
-    failed application, too.
+    application runs and after its end. Later versions only add fields to the JSON and YAML forms. The exit code is 0
+    for a failed application, too.
     """
     with Application.from_id(application, settings=settings) as found:
         document = found.status()

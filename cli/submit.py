@@ -168,7 +168,7 @@ command = SubmitCommand(
     name=Path(__file__).stem,
     callback=run,
     short_help="Run a PySpark program on the cluster that HADOOP_CONF_DIR names.",
-    help="Run a PySpark program on the cluster that HADOOP_CONF_DIR names: a line for `spark-submit --master yarn` "
+    help="Run a PySpark program on the cluster that HADOOP_CONF_DIR names. A line for `spark-submit --master yarn` "
     "works as it is.",
     epilog=EXAMPLES,
 )

@@ -38,9 +38,9 @@ Examples:
 )
 @settings_options
 def command(*, application: str, every: float, settings: Options) -> None:
-    """Show what an application is doing, drawn again while it runs: hosts, stages, the attempts that run longest.
+    """Show an application's hosts, its stages and the attempts that run longest, again and again while it runs.
 
-    ^C ends it. Where stdout is no terminal it is printed once.
+    ^C ends the command. Where stdout is no terminal, the command prints everything once.
     """
     console = stdout_console()
     with Application.from_id(application, settings=settings) as found:

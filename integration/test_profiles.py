@@ -106,7 +106,7 @@ def step(submission: Submission, name: str, epoch: int = 1) -> dict[str, Any]:
 
 
 def test_resource_types_are_asked_for_by_name(submit: Submit, cluster: Cluster, tmp_path: Path) -> None:
-    """A GPU for the driver, one for each executor and pens beside them; Spark gives the executors' to tasks."""
+    """A GPU for the driver, which knows it, one for each executor, which tasks get, and pens beside them."""
     options = [
         *("--num-executors", "2"),
         *conf(
@@ -130,6 +130,7 @@ def test_resource_types_are_asked_for_by_name(submit: Submit, cluster: Cluster, 
         (tmp_path / "usual").touch()
         (line,) = submission.wait().expect(0).lines
         assert line["resources"] == [{"gpu": ["g7"]}] * 2
+        assert line["driver"] == {"gpu": ["g1"]}
         (tmp_path / "usual").unlink()
         wait_for("all of them free", lambda: used(cluster)[GPUS] == 0, 30)
 

@@ -1,8 +1,9 @@
 """Runs stages on executors of two sizes: `profiles.py DIRECTORY [HEAP CORES PENS]`.
 
-Each step prints one JSON line: its `step`, the `containers` that its tasks ran in, the `profiles` of these, and the
-`resources` that Spark gave to its tasks. The tasks of the steps `usual` and `large` wait until a file of that name is
-in the directory. Without a heap there is no second size, and the program ends after its first step.
+Each step prints one JSON line: its `step`, the `containers` that its tasks ran in, the `profiles` of these, the
+`resources` that Spark gave to its tasks, and those that the `driver` knows. The tasks of the steps `usual` and `large`
+wait until a file of that name is in the directory. Without a heap there is no second size, and the program ends after
+its first step.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ def main(directory: Path, heap: str, cores: int, pens: int) -> None:
     """Run the steps, one after the other."""
     spark = SparkSession.builder.getOrCreate()
     context = spark.sparkContext
+    drivers = {name: list(one.addresses) for name, one in context.resources.items()}
 
     def where(index: int, until: str) -> tuple[int, str, str, dict[str, list[str]]]:
         deadline = time.monotonic() + LONGEST_S
@@ -41,6 +43,7 @@ def main(directory: Path, heap: str, cores: int, pens: int) -> None:
             "containers": sorted({row[1] for row in rows}),
             "profiles": sorted({row[2] for row in rows}),
             "resources": [row[3] for row in rows],
+            "driver": drivers,
         }
         print(json.dumps(line), flush=True)
 

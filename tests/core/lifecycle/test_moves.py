@@ -83,25 +83,69 @@ def test_first_another_executor_registers_then_the_surplus_one_goes() -> None:
     assert not of(ReleaseContainer, world.commands)  # they go when they are idle, as any surplus executor
 
 
-def test_an_executor_that_holds_something_stays_and_an_event_says_so() -> None:
+def test_an_executor_that_holds_something_stays_and_the_next_one_of_its_host_is_asked() -> None:
     world = uneven_job()
     two_hosts_come(world)
-    assert "map outputs" in only(KeepSurplus, holds(world, "4", ev.ONLY_MAP_OUTPUTS)).reason
+    answer = holds(world, "4", ev.ONLY_MAP_OUTPUTS)
+    assert "map outputs" in only(KeepSurplus, answer).reason
+    assert only(AskHeldBlocks, answer).executor_id == "2"
     answer = holds(world, "3", 2)
     assert "cached data" in only(KeepSurplus, answer).reason
-    assert only(EndRescale, answer).why == "0 executors moved"
-    assert not of(RequestContainers, world.commands)
+    assert only(AskHeldBlocks, answer).executor_id == "1"
+    assert not of(RequestContainers, holds(world, "2", -1))
+    assert only(RequestContainers, holds(world, "1", 0)).executor_ids == ("5",)
+    came = world.run("5", host=HOSTS[1])
+    assert only(UpdateTaskBlocks, came).executors == ("1",)
+    assert only(EndRescale, came).why == "1 executors moved"
+
+
+def test_executors_that_all_hold_something_are_asked_again_only_after_the_end_of_a_job() -> None:
+    world = uneven_job()
+    two_hosts_come(world)
+    for executor_id in ("4", "3", "2"):
+        holds(world, executor_id, ev.ONLY_MAP_OUTPUTS)
+    assert only(EndRescale, holds(world, "1", ev.ONLY_MAP_OUTPUTS)).why == "0 executors moved"
+    world.commands.clear()
+    for _ in range(3):
+        world.tell(report(4, 8, 8), 40 * S)
+        stage_ends(world, 70 * S)
+    assert not of(BeginRescale, world.commands)
+    world.tell(ev.JobEnded(job=0))
+    world.tell(ev.JobStarted(job=1, stages=(1,)))
+    world.fire(RESCALE, world.now_ms + 61 * S)
+    assert [one.executor_id for one in of(AskHeldBlocks, stage_ends(world, S))] == ["4", "3"]
+    assert len(of(BeginRescale, world.commands)) == 1
 
 
 def test_what_does_not_come_is_given_up() -> None:
     world = uneven_job()
     two_hosts_come(world)
     holds(world, "4", 0)
-    holds(world, "3", ev.ONLY_MAP_OUTPUTS)
+    for executor_id in ("3", "2", "1"):
+        holds(world, executor_id, ev.ONLY_MAP_OUTPUTS)
     answer = world.fire(QUIET, world.now_ms + 60 * S)
     assert only(EndRescale, answer).why == "0 executors moved"
     assert only(ReleaseContainer, answer).executor_id == "5"
     assert not of(UpdateTaskBlocks, world.commands)
+
+
+def test_a_container_that_comes_after_the_end_of_the_move_goes_again_and_others_can_move_later() -> None:
+    world = uneven_job()
+    two_hosts_come(world)
+    holds(world, "4", 0)
+    holds(world, "3", ev.ONLY_MAP_OUTPUTS)
+    world.allocate("5", HOSTS[1])
+    answer = world.fire(QUIET, world.now_ms + 60 * S)
+    assert only(EndRescale, answer).why == "0 executors moved"
+    assert only(UpdateTaskBlocks, answer).executors == ("5",)
+    came = world.register("5", HOSTS[1])
+    assert not of(BeginRescale, came)
+    row = world.negotiator._containers.row("5")
+    assert row is not None
+    assert row.extra
+    world.tell(report(4, 7, 8), 40 * S)
+    world.fire(RESCALE, world.now_ms + 100 * S)
+    assert of(AskHeldBlocks, stage_ends(world, S))
 
 
 def test_one_that_dies_meanwhile_is_replaced_by_the_one_that_comes() -> None:
@@ -135,6 +179,38 @@ def test_other_bounds_go_first_and_the_drivers_death_ends_the_move() -> None:
     answer = stage_ends(world)
     assert only(BeginRescale, answer).wanted == 2
     assert not of(AskHeldBlocks, answer)
+
+
+def test_other_bounds_during_a_move_end_it_and_its_rescale_first() -> None:
+    world = uneven_job()
+    two_hosts_come(world)
+    holds(world, "4", 0)
+    world.allocate("5", HOSTS[1])
+    scale(world, 1, 6)
+    world.fire(RESCALE, world.now_ms + 60 * S)
+    answer = stage_ends(world, 61 * S)
+    assert [type(one) for one in answer if isinstance(one, BeginRescale | EndRescale)] == [EndRescale, BeginRescale]
+    assert only(EndRescale, answer).number == 1
+    assert not of(UpdateTaskBlocks, answer)  # the container that has come counts for the new bounds
+    assert len(only(RequestContainers, answer).executor_ids) == 1
+    holds(world, "3", 0)
+    world.register("5", HOSTS[1])
+    assert only(EndRescale, world.run("6", host=HOSTS[2])).why == "succeeded"
+    assert (world.view().running, world.view().wanted) == (6, 0)
+
+
+def test_one_that_spark_lets_go_meanwhile_is_replaced_by_the_one_that_comes() -> None:
+    world = uneven_job()
+    two_hosts_come(world)
+    holds(world, "4", 0)
+    holds(world, "3", 0)
+    assert not of(RequestContainers, world.tell(ev.ExecutorsUnwanted(executor_ids=("4",))))
+    came = world.run("5", host=HOSTS[1])
+    assert not of(UpdateTaskBlocks, came)
+    came = world.run("6", host=HOSTS[2])
+    assert only(UpdateTaskBlocks, came).executors == ("3",)
+    assert only(EndRescale, came).why == "1 executors moved"
+    assert (world.view().running, world.view().wanted) == (5, 0)
 
 
 LOADS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=6)

@@ -78,7 +78,7 @@ class ApplicationPhase:
         return {
             RESOURCES_TIMER: lambda _: [],
             RESCALE_TIMER: lambda _: [],
-            QUIET_TIMER: lambda _: self._rescaling.quiet(),
+            QUIET_TIMER: self._rescaling.quiet,
         }
 
     def scale(self, event: ev.ScaleRequested, now_ms: int) -> list[Command]:

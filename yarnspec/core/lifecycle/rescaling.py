@@ -107,7 +107,7 @@ class Rescaling:
             self._bounds.change(*self._pending)
             self._containers.aim(self._bounds.goal())
         self._manager = self._pending = self._wanted = None
-        self._moves.give_up()
+        self._moves.forget()
         self._timers.cancel(RESCALE_TIMER)
         self._timers.cancel(QUIET_TIMER)
 
@@ -127,7 +127,8 @@ class Rescaling:
         if self._manager is None:
             return []
         blocked = self._blocklist.hosts
-        if isinstance(event, ev.HostsReported) or blocked != self._blocked:
+        freed = isinstance(event, ev.JobEnded) and self._moves.job_ended()
+        if freed or isinstance(event, ev.HostsReported) or blocked != self._blocked:
             self._blocked = blocked
             self._manager.on_change(now_ms)
         if _is_trigger(event):
@@ -203,12 +204,14 @@ class Rescaling:
             return self._move(now_ms)
         self._bounds.change(*self._pending)
         self._pending = None
-        goal = self._bounds.goal()
+        goal, have = self._bounds.goal(), self._containers.count("running")
+        self._moves.forget()
+        ended = self._end(have, "given up for other bounds") if self._wanted is not None else []
         self._containers.aim(goal)
-        begun = self._begin("new requirements", goal, self._containers.count("running"), now_ms)
+        begun = self._begin("new requirements", goal, have, now_ms)
         self._peak = goal
         surplus = self._containers.spare_surplus()
-        return [*begun, *self._dismiss(surplus, now_ms)] if surplus else begun
+        return [*ended, *begun, *(self._dismiss(surplus, now_ms) if surplus else [])]
 
     def _move(self, now_ms: int) -> list[Command]:
         target, asked = self._containers.target, self._moves.begin()
@@ -239,11 +242,14 @@ class Rescaling:
             commands += self._quiet_from(now_ms) if self._wanted is not None else []
         return commands
 
-    def quiet(self) -> list[Command]:
+    def quiet(self, now_ms: int) -> list[Command]:
         """Nothing more has come for a while."""
         if self._moves.under_way:
-            self._moves.give_up()
-            return self._ended(self._containers.count("running"))
+            commands = self._moves.give_up(now_ms)
+            ended = self._end(self._containers.count("running"), self._moved)
+            # A container that registers only now is no new burst of executors.
+            self._peak = max(self._peak, self._containers.count("allocated", "running"))
+            return commands + ended
         if self._wanted is None or self._wanted < self._before:
             return []  # executors that are to go end when their tasks have
         have = self._containers.count("running")
@@ -253,8 +259,12 @@ class Rescaling:
         if self._wanted is None:
             return []
         reached = have >= self._wanted if self._wanted >= self._before else have <= self._wanted
-        said = f"{self._moves.moved} executors moved" if self._moving else "succeeded"
+        said = self._moved if self._moving else "succeeded"
         return self._end(have, said) if reached else []
+
+    @property
+    def _moved(self) -> str:
+        return f"{self._moves.moved} executors moved"
 
     def _end(self, have: int, why: str) -> list[Command]:
         self._wanted, self._moving = None, False

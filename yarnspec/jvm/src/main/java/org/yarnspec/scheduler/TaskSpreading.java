@@ -1,6 +1,7 @@
 package org.yarnspec.scheduler;
 
 import java.math.BigDecimal;
+import java.math.RoundingMode;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -46,12 +47,11 @@ final class TaskSpreading {
         Set<String> offered = new HashSet<>();
         for (WorkerOffer offer : offers) {
             offered.add(offer.executorId());
-            int free = offer.cores()
-                    .bigDecimal()
-                    .divideToIntegralValue(whole ? BigDecimal.ONE : cpus)
-                    .intValue();
+            BigDecimal cores = offer.cores().bigDecimal();
+            // A part of a core is enough for some task, as far as is known here.
+            BigDecimal free = whole ? cores.setScale(0, RoundingMode.CEILING) : cores.divideToIntegralValue(cpus);
             rows.add(new OfferOrder.Executor(
-                    offer.executorId(), offer.host(), running.getOrDefault(offer.executorId(), 0), free));
+                    offer.executorId(), offer.host(), running.getOrDefault(offer.executorId(), 0), free.intValue()));
         }
         for (String host :
                 new HashSet<>(rows.stream().map(OfferOrder.Executor::host).toList())) {

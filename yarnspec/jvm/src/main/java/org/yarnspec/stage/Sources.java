@@ -29,7 +29,7 @@ import scala.jdk.javaapi.CollectionConverters;
  *
  * <p>Files, collections of the program, shuffles, kept records and random numbers do nobody harm when two attempts of a task
  * read them. Every other RDD without one below it counts as a reader of something else: of a database, of a data source of
- * others. So does the output of a command of the program's ({@code pipe}).
+ * others. So does the output of a command of the program's ({@code pipe}, {@code TRANSFORM … USING}).
  */
 final class Sources {
     /** RDDs of Spark's that read nothing; MLlib's, of random numbers, need not be in the class path. */
@@ -41,6 +41,9 @@ final class Sources {
     // PySpark's pipe() is a function on partitions for the JVM. The error that its function may raise stands in the
     // pickle (pyspark/core/rdd.py), also where other functions of the program are pipelined around it.
     private static final byte[] PYTHON_PIPE = "PIPE_FUNCTION_EXITED".getBytes(StandardCharsets.US_ASCII);
+
+    // How Spark names its operators for TRANSFORM … USING, with Hive and without.
+    private static final String SQL_PIPE = "ScriptTransformation";
 
     private Sources() {}
 
@@ -67,6 +70,7 @@ final class Sources {
 
     private static boolean pipes(RDD<?> rdd) {
         return rdd instanceof PipedRDD<?>
+                || rdd.scope().isDefined() && rdd.scope().get().name().contains(SQL_PIPE)
                 || rdd instanceof PythonRDD
                         && Fields.get(rdd, "func") instanceof PythonFunction function
                         && PythonFunctions.contain(function, PYTHON_PIPE);

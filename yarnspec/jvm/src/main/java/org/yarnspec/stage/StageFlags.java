@@ -33,8 +33,10 @@ public final class StageFlags {
     private StageFlags() {}
 
     /**
-     * The flags of a stage, with the local properties of its job; one that cannot be looked at counts as writing, so that
-     * nothing is ever written twice.
+     * The flags of a stage, with the local properties of its job.
+     *
+     * <p>A stage that cannot be looked at counts as writing, so that nothing is ever written twice. If only the look at its
+     * sources fails, it counts as reading elsewhere.
      */
     public static int of(Stage stage, Properties ofJob) {
         int asked = asksForNoCopies(ofJob) ? NO_COPIES : 0;
@@ -61,7 +63,7 @@ public final class StageFlags {
         if (stage.rdd().outputDeterministicLevel() == DeterministicLevel$.MODULE$.INDETERMINATE()) {
             flags |= INDETERMINATE;
         }
-        if (Sources.readElsewhere(stage.rdd())) {
+        if (readsElsewhere(stage.rdd())) {
             flags |= READS;
         }
         boolean python = false;
@@ -70,6 +72,14 @@ public final class StageFlags {
             flags |= Lineage.isCached(rdd) || Lineage.isCheckpointed(rdd) ? CACHED : 0;
         }
         return python ? flags | PYTHON | (stage instanceof ResultStage && marksGoAstray() ? WRITES : 0) : flags;
+    }
+
+    private static boolean readsElsewhere(RDD<?> last) {
+        try {
+            return Sources.readElsewhere(last);
+        } catch (RuntimeException | LinkageError e) {
+            return true;
+        }
     }
 
     /**

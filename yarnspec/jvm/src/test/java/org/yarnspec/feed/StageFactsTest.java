@@ -38,6 +38,8 @@ import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceRDDPartition;
 import org.apache.spark.storage.RDDBlockId;
 import org.apache.spark.storage.StorageLevel;
 import org.junit.jupiter.api.AfterEach;
@@ -48,6 +50,7 @@ import org.yarnspec.sink.SinkDriver;
 import org.yarnspec.spark.Scala;
 import org.yarnspec.stage.StageFlags;
 import org.yarnspec.testing.FakeCluster;
+import scala.Option;
 import scala.Tuple2;
 import scala.collection.Iterator;
 import scala.reflect.ClassTag$;
@@ -252,6 +255,9 @@ class StageFactsTest {
         assertEquals(
                 StageFlags.READS,
                 flagsOf(() -> new ForeignRdd(cluster.context.sc()).toJavaRDD().count()));
+        assertEquals(StageFlags.READS, flagsOf(() -> session.sql(
+                        "select transform(id) using 'cat' as (line string) from range(0, 2, 1, 2)")
+                .collectAsList()));
         // One source of several is enough, and a write changes nothing.
         assertEquals(
                 StageFlags.READS,
@@ -261,19 +267,41 @@ class StageFactsTest {
                 flagsOf(() -> database.saveAsTextFile(directory.resolve("rows").toString())));
     }
 
+    @Test
+    void aSourceThatCannotBeLookedAtCountsAsReadingAndNotAsWriting() throws Exception {
+        Partition broken = new DataSourceRDDPartition(0, Option.empty()) {
+            private static final long serialVersionUID = 1;
+
+            @Override
+            public Option<InputPartition> inputPartition() {
+                throw new IllegalStateException("nobody can look at this partition");
+            }
+        };
+        assertEquals(StageFlags.READS, flagsOf(() -> new ForeignRdd(cluster.context.sc(), broken)
+                .toJavaRDD()
+                .count()));
+    }
+
     /** Of a source that nobody knows. */
     private static final class ForeignRdd extends RDD<String> {
         private static final long serialVersionUID = 1;
 
         private record Part(int index) implements Partition {}
 
+        private final transient Partition only;
+
         ForeignRdd(SparkContext context) {
+            this(context, new Part(0));
+        }
+
+        ForeignRdd(SparkContext context, Partition only) {
             super(context, Scala.emptySeq(), ClassTag$.MODULE$.apply(String.class));
+            this.only = only;
         }
 
         @Override
         public Partition[] getPartitions() {
-            return new Partition[] {new Part(0)};
+            return new Partition[] {only};
         }
 
         @Override

@@ -3,18 +3,27 @@ package org.yarnspec.scheduler;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.stream.IntStream;
+import org.apache.spark.SparkConf;
 import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.resource.ResourceProfile;
+import org.apache.spark.resource.ResourceProfileBuilder;
+import org.apache.spark.resource.TaskResourceRequests;
+import org.apache.spark.scheduler.ExecutorResourcesAmounts;
+import org.apache.spark.scheduler.WorkerOffer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.yarnspec.scheduler.OfferOrder.Executor;
 import org.yarnspec.testing.FakeCluster;
+import scala.Option;
 
 /** Tasks go to the executor and the host that have the fewest. */
 class TaskSpreadingTest {
@@ -101,6 +110,29 @@ class TaskSpreadingTest {
             assertEquals(3, cluster.offerUntilStarted().size());
             assertEquals(List.of(3, 3), List.of(cluster.runningOn("1"), cluster.runningOn("2")));
         }
+    }
+
+    @Test
+    void anExecutorWithAPartOfACoreIsOfferedWhereTasksNeedDifferentThings() {
+        TaskSpreading spreading = TaskSpreading.of(new SparkConf(false).set("spark.yarnspec.spreadTasks", "true"));
+        List<WorkerOffer> offers = List.of(offer("1", "0.5"), offer("2", "2"), offer("3", "0"));
+        Set<ResourceProfile> waiting = Set.of(new ResourceProfileBuilder()
+                .require(new TaskResourceRequests().resource("gpu", 1))
+                .build());
+        List<String> ordered = spreading.order(offers, Map.of("1", 1), Map.of(), waiting).stream()
+                .map(WorkerOffer::executorId)
+                .toList();
+        assertEquals(List.of("2", "1"), ordered);
+    }
+
+    private static WorkerOffer offer(String executorId, String cores) {
+        return new WorkerOffer(
+                executorId,
+                "host" + executorId,
+                new scala.math.BigDecimal(new BigDecimal(cores)),
+                Option.empty(),
+                ExecutorResourcesAmounts.empty(),
+                ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID());
     }
 
     private static void start(FakeCluster cluster, int tasks) {
