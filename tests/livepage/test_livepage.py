@@ -111,8 +111,8 @@ def test_attempts_that_ran_when_the_driver_or_the_master_died_stay_on_the_page(
 ) -> None:
     lost = events.DriverLost(exit_code=137, reason="killed")
     earlier = told(attempt(), STAGE, BEGUN, begun(8, host="w8"))
-    write(tmp_path, told(attempt(2, "it was killed"), STAGE, begun(9, host="w9"), lost, epoch=2), epoch=2)
-    body = follower(tmp_path, negotiator, [*earlier], first=2).now().body
+    write(tmp_path, told(attempt(2, "it was killed"), STAGE, begun(9, host="w9"), lost, epoch=6), epoch=6)
+    body = follower(tmp_path, negotiator, [*earlier], first=6).now().body
     told_of = r"<title>task 0.\d+, attempt 0, executor 1: lost with the driver, [^:<]*: ([^<]*)</title>"
     over, died = "driver epoch 1 was over", "the driver died (exit code 137)"
     assert sorted(re.findall(told_of, body)) == [over, over, died]
@@ -120,8 +120,8 @@ def test_attempts_that_ran_when_the_driver_or_the_master_died_stay_on_the_page(
 
 def test_earlier_attempts_come_out_of_the_history(tmp_path: Path, negotiator: Negotiator) -> None:
     earlier: list[Record | ClusterUnreachable] = [*told(attempt()), ClusterUnreachable("a file is damaged")]
-    write(tmp_path, told(attempt(2, "it was killed"), epoch=3), epoch=3)
-    body = follower(tmp_path, negotiator, earlier, first=3).now().body
+    write(tmp_path, told(attempt(2, "it was killed"), epoch=6), epoch=6)
+    body = follower(tmp_path, negotiator, earlier, first=6).now().body
     assert "application attempt 2 begins" in body
     assert "a file is damaged" in body
 
@@ -187,9 +187,9 @@ def test_the_last_live_page_and_the_report_have_the_same_sections(
     records = recorded(18) if history == "simulated" else [
         *told(attempt(), STAGE, task(0), BEGUN, commands.Warn(reason="first")),
         *told(attempt(2, "it was lost"), STAGE, begun(9, index=1), events.DriverLost(exit_code=137, reason="killed"),
-              epoch=2, step_ms=9_000),
-        *told(commands.BeginEpoch(reason="it died", epoch=3, restart=1), STAGE, task(0), task(1), end,
-              epoch=3, step_ms=30_000),
+              epoch=6, step_ms=9_000),
+        *told(commands.BeginEpoch(reason="it died", epoch=7, restart=1), STAGE, task(0), task(1), end,
+              epoch=7, step_ms=30_000),
     ]  # fmt: skip
     cluster = HandMadeCluster(tmp_path)
     cluster.history.begin(ApplicationRecord(application_id=APP, name="job", user="me", queue="default", started_ms=5))

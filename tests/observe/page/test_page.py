@@ -50,14 +50,14 @@ def status_of(text: str) -> StatusDocument:
 def three_attempts() -> list[Record]:
     return [
         *told(attempt(1), events.DriverReady(driver_url="spark://d:1"), STAGE, task(0)),
-        *told(attempt(2, LOST), events.DriverLost(exit_code=137, reason="killed", killed=True), epoch=2, step_ms=9_000),
+        *told(attempt(2, LOST), events.DriverLost(exit_code=137, reason="killed", killed=True), epoch=6, step_ms=9_000),
         *told(
             attempt(3, LOST),
             STAGE,
             task(0, launch_ms=START_MS + 70_000, finish_ms=START_MS + 71_000),
             events.StageFinished(stage=0, stage_attempt=0),
             commands.FinishApplication(reason="the program ended", status="SUCCEEDED", exit_code=0),
-            epoch=3,
+            epoch=11,
             step_ms=20_000,
         ),
     ]
@@ -211,7 +211,7 @@ def test_the_driver_that_went_on_with_outputs_is_told_first() -> None:
     restored = ShuffleRestored(
         shuffle=0, wanted=4, restored=3, waited_ms=5, by_host={"w1": 3}, not_restored={"gone": 1}
     )
-    history = [*three_attempts()[:-1], *told(restored, epoch=4, step_ms=90_000)]
+    history = [*three_attempts()[:-1], *told(restored, epoch=12, step_ms=90_000)]
     words = parsed(drawn(history)).find(f".//{HTML}section[@id='words']")
     assert words is not None
     first = "".join(words.find(f".//{HTML}li").itertext())  # type: ignore[union-attr]

@@ -68,9 +68,11 @@ class Missing:
 
     def skip_epochs(self, first: int, last: int, before_ms: int) -> None:
         """No record of these driver epochs was read."""
-        which = f"driver epoch {first}" if first == last else f"driver epochs {first} to {last}"
-        words = f"No record of {which}, before {at_time(before_ms)}, could be had: the page lacks all that they tell."
-        self._add(Gap(0, words))
+        self._skip("driver epoch", first, last, before_ms)
+
+    def skip_attempts(self, first: int, last: int, before_ms: int) -> None:
+        """No record of these application attempts was read."""
+        self._skip("application attempt", first, last, before_ms)
 
     def skip_end(self, epoch: int, from_ms: int, until_ms: int) -> None:
         """The records of a driver epoch stop before its end: its application master died."""
@@ -95,6 +97,11 @@ class Missing:
             for kind, one in self._forgotten.items()
         ]
         return found
+
+    def _skip(self, kind: str, first: int, last: int, before_ms: int) -> None:
+        which = f"{kind} {first}" if first == last else f"{kind}s {first} to {last}"
+        words = f"No record of {which}, before {at_time(before_ms)}, could be had: the page lacks all that they tell."
+        self._add(Gap(0, words))
 
     def _add(self, gap: Gap) -> None:
         self._gaps.append(gap)

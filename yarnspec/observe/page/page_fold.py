@@ -69,7 +69,7 @@ class PageFold:
         self._open_blocks: dict[BlockKey, BlockSpan] = {}
         self._now: dict[tuple[int, int], int] = {}
         self._started: dict[tuple[int, int], Row] = {}
-        self._epoch = self._seq = 0
+        self._epoch = self._seq = self._attempt = self._epoch_before = 0
         self._epoch_ended = True
 
     def apply(self, record: Record) -> None:
@@ -175,14 +175,12 @@ class PageFold:
         self._seq = record.seq
 
     def _next_epoch(self, record: Record) -> None:
-        if record.epoch > self._epoch + 1:
-            self.missing.skip_epochs(self._epoch + 1, record.epoch - 1, record.time_ms)
         if not self._epoch_ended:
             self.missing.skip_end(self._epoch, self.last_ms, record.time_ms)
         self._end_attempts(record.time_ms, LOST_WITH_DRIVER, f"driver epoch {self._epoch} was over")
         self._end_stages(record.time_ms)
         self._now = {}
-        self._epoch, self._seq, self._epoch_ended = record.epoch, 0, False
+        self._epoch_before, self._epoch, self._seq, self._epoch_ended = self._epoch, record.epoch, 0, False
 
     # what happened
 
@@ -217,6 +215,10 @@ class PageFold:
                 self._step(self.restored, (time_ms, event), FoldedKind.RESTORED, itemgetter(0))
 
     def _attempt_started(self, event: events.AttemptStarted, time_ms: int) -> None:
+        # An attempt uses few of the numbers of epochs that it has, so a jump of them alone is no gap.
+        if event.attempt > self._attempt + 1:
+            self.missing.skip_attempts(self._attempt + 1, event.attempt - 1, time_ms)
+        self._attempt = event.attempt
         for known in self.containers.values():
             if known.ended_ms is None:
                 known.ended_ms, known.diagnostics = time_ms, known.diagnostics or "its application attempt ended"
@@ -350,6 +352,8 @@ class PageFold:
             case commands.SlowHostNotBlocked(host=host, reason=reason) | commands.RefuseBlock(host=host, reason=reason):
                 self.spared[host] = reason
             case commands.BeginEpoch(epoch=epoch):
+                if self._epoch > self._epoch_before + 1:
+                    self.missing.skip_epochs(self._epoch_before + 1, self._epoch - 1, time_ms)
                 self._now = {}
                 self._moment(time_ms, "again", f"driver epoch {epoch} begins: {command.reason}")
             case commands.AbandonAttempt():
