@@ -95,6 +95,17 @@ def test_a_line_that_is_half_written_is_read_when_it_is_whole(tmp_path: Path, ne
     assert "half" in page.now().body
 
 
+def test_records_that_stand_twice_in_the_copy_count_once(tmp_path: Path, negotiator: Negotiator) -> None:
+    page = follower(tmp_path, negotiator)
+    failed = task(1, host="w9", state="FAILED", failure="no space left")
+    records = told(attempt(), STAGE, commands.Warn(reason="first"), failed, task(0))
+    write(tmp_path, records[:4])
+    page.now()
+    write(tmp_path, records[2:])
+    assert page.now().body.count(">Warn</th>") == 1
+    assert "has all 5." in page.now().body
+
+
 def test_the_driver_dies_and_the_next_epoch_follows(tmp_path: Path, negotiator: Negotiator) -> None:
     page = follower(tmp_path, negotiator)
     lost = events.DriverLost(exit_code=137, reason="killed")

@@ -60,7 +60,7 @@ class Follower:
         self._document: StatusDocument | None = None
         self._notes: list[str] = []
         self._epoch = order.first_epoch
-        self._offset = 0
+        self._offset = self._seq = 0
         self._lock = threading.Lock()
         self._drawn: Drawn | None = None
         self._drawings = 0
@@ -132,7 +132,7 @@ class Follower:
             following = self._next_epoch()
             if following is None:
                 return
-            self._epoch, self._offset = following, 0
+            self._epoch, self._offset, self._seq = following, 0, 0
 
     def _read_file(self) -> None:
         try:
@@ -146,9 +146,14 @@ class Follower:
         self._offset += len(whole)
         for line in whole.splitlines():
             try:
-                self._take(decode(line))
+                record = decode(line)
             except UnreadableRecordError:
                 self._fold.missing.damaged += 1
+                continue
+            # Records that could not be written to the history at once stand in the copy twice.
+            if record.seq > self._seq:
+                self._seq = record.seq
+                self._take(record)
 
     def _next_epoch(self) -> int | None:
         """The epoch after this one, once its file is there."""
