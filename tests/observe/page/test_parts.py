@@ -92,7 +92,7 @@ class TestAttempts:
         ])  # fmt: skip
         found = scene_of(fold, document, START_MS + 60_000)
         assert found.attempts.state.tolist() == [State.SUCCESS, LOST_WITH_DRIVER, State.RUNNING]
-        assert found.attempts.took_ms.tolist() == [1_000, 6_000, 50_000]
+        assert found.attempts.took_ms.tolist() == [1_000, 1_000, 50_000]
         assert [one.state for one in fold.stages] == ["FAILED", "RUNNING"]
         assert {band.host: list(band.bars) for band in timeline(found).bands} == {
             "w1": ["ok", "running"],
@@ -225,6 +225,15 @@ class TestSpeeds:
         found = scene(attempt(), STAGE, *(one for one in slow_host() if one.host != "w2"), *killed)
         assert host_rows(found)[0][0].host == "w2"
         assert found.speeds.slow(found.hosts.index("w2"))
+
+
+    def test_attempts_that_were_lost_with_their_driver_make_no_host_slow(self) -> None:
+        lost = [begun(index, host="w2") for index in (2, 5, 8, 11)]
+        ended = [one for one in slow_host() if one.host != "w2"]
+        late = [commands.Warn(reason="still here")] * 60
+        found = scene(attempt(), STAGE, *ended, *lost, *late, events.DriverLost(exit_code=137, reason="killed"))
+        assert found.attempts.took_ms[found.attempts.lost].min() > 60_000
+        assert not found.speeds.slow(found.hosts.index("w2"))
 
 
 class TestHosts:

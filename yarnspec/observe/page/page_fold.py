@@ -177,8 +177,9 @@ class PageFold:
     def _next_epoch(self, record: Record) -> None:
         if not self._epoch_ended:
             self.missing.skip_end(self._epoch, self.last_ms, record.time_ms)
-        self._end_attempts(record.time_ms, LOST_WITH_DRIVER, f"driver epoch {self._epoch} was over")
-        self._end_stages(record.time_ms)
+        # Nobody told when the application master died, and the next one may begin minutes later.
+        self._end_attempts(self.last_ms, LOST_WITH_DRIVER, f"driver epoch {self._epoch} was over")
+        self._end_stages(self.last_ms)
         self._now = {}
         self._epoch_before, self._epoch, self._seq, self._epoch_ended = self._epoch, record.epoch, 0, False
 
