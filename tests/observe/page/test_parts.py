@@ -347,6 +347,18 @@ class TestSentences:
                 ranks.index(one.tone) for one in told_now[:-1]
             )
 
+    def test_the_last_death_tells_of_the_attempts_that_ran_then(self) -> None:
+        ready, died = events.DriverReady(driver_url="spark://d:1"), events.DriverLost(exit_code=137, reason="killed")
+        again = commands.BeginEpoch(reason="it died", epoch=2, restart=1)
+        fold, document = folded([
+            *told(attempt(), ready, STAGE, begun(0), begun(1), died),
+            *told(again, ready, STAGE, begun(0, launch_ms=START_MS + 30_000), epoch=2, step_ms=10_000),
+            *told(attempt(2, "it was lost"), epoch=6, step_ms=90_000),
+        ])  # fmt: skip
+        first = sentences(scene_of(fold, document, START_MS + 100_000))[0]
+        assert "died 2 times. The last time: " in first.text
+        assert "1 task attempt ran then and was lost." in first.text
+
     def test_a_failure_says_how_it_ended(self) -> None:
         end = commands.FinishApplication(reason="ValueError: no such column", status="FAILED", exit_code=1)
         first = sentences(scene(attempt(), STAGE, task(0), end))[0]
