@@ -22,7 +22,7 @@ from yarnspec.livepage.report import write_report
 from yarnspec.livepage.server import NEWS, SAME, make_app
 from yarnspec.observe.forms.document import Final, StatusDocument
 from yarnspec.observe.forms.records import Record, encode
-from yarnspec.observe.http.page_order import PageOrder, copied_events
+from yarnspec.observe.http.page_order import PageOrder, copied_events, stop_copy
 from yarnspec.observe.log.history import ApplicationRecord, History, Result
 from yarnspec.observe.status.status_fold import StatusFold
 from yarnspec.yarn.files.local_files import LocalFiles
@@ -104,6 +104,22 @@ def test_records_that_stand_twice_in_the_copy_count_once(tmp_path: Path, negotia
     write(tmp_path, records[2:])
     assert page.now().body.count(">Warn</th>") == 1
     assert "has all 5." in page.now().body
+
+
+def test_a_copy_that_stopped_is_told(tmp_path: Path, negotiator: Negotiator) -> None:
+    page = follower(tmp_path, negotiator)
+    write(tmp_path, told(attempt(), STAGE, task(0)))
+    assert "no longer copies its records" not in page.now().body
+    stop_copy(tmp_path / copied_events(1))
+    assert "no longer copies its records" in page.now().body
+    write(tmp_path, told(commands.BeginEpoch(reason="it died", epoch=2, restart=1), epoch=2), epoch=2)
+    assert "no longer copies its records" not in page.now().body
+    assert "The records of driver epoch 1 stop at" in page.now().body
+
+
+def test_a_process_that_starts_again_gives_other_tags(tmp_path: Path, negotiator: Negotiator) -> None:
+    write(tmp_path, told(attempt(), STAGE, task(0)))
+    assert follower(tmp_path, negotiator).now().tag != follower(tmp_path, negotiator).now().tag
 
 
 def test_the_driver_dies_and_the_next_epoch_follows(tmp_path: Path, negotiator: Negotiator) -> None:

@@ -226,7 +226,6 @@ class TestSpeeds:
         assert host_rows(found)[0][0].host == "w2"
         assert found.speeds.slow(found.hosts.index("w2"))
 
-
     def test_attempts_that_were_lost_with_their_driver_make_no_host_slow(self) -> None:
         lost = [begun(index, host="w2") for index in (2, 5, 8, 11)]
         ended = [one for one in slow_host() if one.host != "w2"]
