@@ -23,7 +23,7 @@ from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event
 from yarnspec.core.messages.recoveryevents import ShuffleRestored
-from yarnspec.observe.forms.document import StatusDocument
+from yarnspec.observe.forms.document import BlockStatus, StatusDocument
 from yarnspec.observe.forms.records import Record
 from yarnspec.observe.page.page import Live, Source, body, page
 from yarnspec.observe.page.page_fold import PageFold
@@ -223,6 +223,15 @@ def test_the_driver_that_went_on_with_outputs_is_told_first() -> None:
 def test_the_status_of_the_page_is_valid_json_whatever_is_in_it() -> None:
     text = drawn(told(attempt(), commands.Warn(reason="</pre><script>")))
     assert json.loads(msgspec.json.encode(status_of(text)))["warnings"] == ["</pre><script>"]
+
+
+def test_a_long_status_lacks_whole_parts_and_names_them() -> None:
+    fold, document = folded(told(attempt()))
+    block = BlockStatus(level="task", cause="slow", host="w1", reason="é" * 100, by="me", since_ms=1, until_ms=None)
+    document = msgspec.structs.replace(document, blocks=(block,) * 900, warnings=("<é>" * 50,) * 900)
+    text = page(fold, document, START_MS)
+    assert status_of(text) == msgspec.structs.replace(document, blocks=(), warnings=())
+    assert "(without its longest parts: blocks, warnings)" in text
 
 
 @pytest.mark.parametrize("history", [recorded(18), three_attempts()], ids=["simulated", "three attempts"])
