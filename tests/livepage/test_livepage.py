@@ -161,7 +161,7 @@ def test_a_silent_negotiator_leaves_the_records(tmp_path: Path, negotiator: Nego
     body = follower(tmp_path, negotiator).now().body
     assert "The negotiator does not answer just now" in body
     assert "<b>w1</b>" in body
-    assert "1 records are damaged" in body
+    assert "1 damaged record was passed over" in body
 
 
 def test_the_page_of_one_that_has_ended_is_written_into_its_history(tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ def test_what_is_missing_is_said() -> None:
     text = drawn([*history[:4], *history[8:]])
     assert "4 records from before" in text
     fold, document = folded([*history[:2], msgspec.structs.replace(history[2], fields={"stage": "no number"})])
-    assert "1 records are damaged" in page(fold, document, START_MS)
+    assert "1 damaged record was passed over" in page(fold, document, START_MS)
 
 
 def test_the_live_page_looks_for_news_with_relative_paths_only() -> None:

@@ -143,7 +143,7 @@ def _block(host: str) -> commands.BlockHost:
 
 
 class TestMissing:
-    @pytest.mark.parametrize("kind", sorted(set(FoldedKind) - {FoldedKind.ATTEMPTS}))
+    @pytest.mark.parametrize("kind", [one for one in FoldedKind if one is not FoldedKind.ATTEMPTS])
     def test_the_oldest_of_each_kind_are_forgotten_and_that_is_said(
         self, kind: FoldedKind, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -161,7 +161,25 @@ class TestMissing:
         count, until_ms = fold.missing.of(kind)
         assert 0 < count < 400
         assert START_MS < until_ms <= START_MS + 400_000
-        assert f"The page no longer has {count:,} {kind}, up to {at_time(until_ms)}." in page(fold, document, START_MS)
+        sentences_of_it = {
+            FoldedKind.EVENTS: "",
+            FoldedKind.RUNNING: f"{count:,} task attempts were not drawn while running: too many ran. The newest",
+        }
+        noun, which = kind.value
+        usual = f"The page no longer has {count:,} {noun}s {which}, up to {at_time(until_ms)}."
+        assert sentences_of_it.get(kind, usual) in page(fold, document, START_MS)
+        if kind is FoldedKind.EVENTS:
+            assert not [one for one in fold.missing.sentences() if "event" in one]
+
+    def test_one_of_a_kind_is_told_as_one(self) -> None:
+        missing = Missing()
+        missing.skip_records(1, START_MS)
+        missing.damaged = 1
+        missing.forget(FoldedKind.BLOCKS, 1, START_MS)
+        record, damaged, block = missing.sentences()
+        assert record.startswith("1 record from before")
+        assert damaged == "1 damaged record was passed over: the page lacks what it tells."
+        assert block.startswith("The page no longer has 1 block that ended, up to")
 
     def test_blocks_that_hold_outlast_those_that_have_ended(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(page_fold, "_MOST_BLOCKS", 8)
