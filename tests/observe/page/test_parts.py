@@ -96,7 +96,7 @@ class TestAttempts:
         assert [one.state for one in fold.stages] == ["FAILED", "RUNNING"]
         assert {band.host: list(band.bars) for band in timeline(found).bands} == {
             "w1": ["ok", "running"],
-            "w9": ["gone"],
+            "w9": ["lost"],
         }
         assert {one.host: (one.lost, one.killed) for one in host_rows(found)[0]}["w9"] == (1, 0)
         assert [one.lost for one in stage_rows(found)[0]] == [1, 0]
