@@ -278,6 +278,22 @@ class TestHosts:
         assert "blocked once" in band.label
         assert any("blocked for task 0.2 (asked)" in one.text for one in band.narrow)
 
+    def test_a_block_that_the_next_attempt_carries_on_counts_once(self) -> None:
+        ready, again = events.DriverReady(driver_url="spark://d:1"), commands.UnblockHost(reason="over", host="w1")
+        fold, document = folded([
+            *told(attempt(), ready, *map(_block, ("w1", "w2", "w3", "w4"))),
+            *told(_block("w1"), attempt(2, "it was lost"), _block("w2"), ready, _block("w3"), epoch=6, step_ms=10_000),
+        ])  # fmt: skip
+        spans = [(one.host, one.began_ms - START_MS, one.ended_ms and one.ended_ms - START_MS) for one in fold.blocks]
+        assert spans == [
+            ("w1", 3_000, None), ("w2", 4_000, None), ("w3", 5_000, 20_000), ("w4", 6_000, 20_000), ("w3", 50_000, None)
+        ]  # fmt: skip
+        [record] = told(again, epoch=6, step_ms=60_000)
+        fold.apply(record)
+        [host] = [one for one in host_rows(scene_of(fold, document, START_MS + 90_000))[0] if one.host == "w4"]
+        assert host.state == "was blocked once"
+        assert fold.blocks[0].ended_ms == START_MS + 60_000
+
 
 class TestStages:
     def test_a_slow_host_is_told_from_skew(self) -> None:
