@@ -194,6 +194,7 @@ def over_two_deaths(cluster: Cluster, application: str, url: str, seen: OpenPage
     next(one for one in cluster.processes(application) if one.what == "skein-am").kill()
     wait_for("the next attempt's page", lambda: "application attempt 2 begins" in fetched(url), 90)
     wait_for("its lost attempts on the page", lambda: len(lost_attempts(fetched(url))) > len(lost), 60)
+    assert "No record of" not in fetched(url)
     seen.comes_to("application attempt 2 begins")
     seen.check_that_nobody_loaded_it_again()
 

@@ -66,7 +66,7 @@ def test_an_open_page_outlasts_what_the_proxy_answers_between_attempts() -> None
     fold, document = folded(told(attempt()))
     live = Live(body_path="yarnspec/body", tag="1.1-1", every_s=0.05)
     first = page(fold, document, START_MS, live=live)
-    fold, document = folded([*told(attempt()), *told(attempt(2, "it was killed"), epoch=2, step_ms=9_000)])
+    fold, document = folded([*told(attempt()), *told(attempt(2, "it was killed"), epoch=6, step_ms=9_000)])
     following = f"<!--page-->{body(fold, document, START_MS, live=live)}"
     between: list[dict[str, Any]] = [
         {"body": "<!--same-->"},
@@ -92,7 +92,7 @@ def test_an_open_page_outlasts_what_the_proxy_answers_between_attempts() -> None
         opened.route("**/*", answer)
         opened.goto(PROXIED)
         opened.evaluate("window.openedOnce = true")
-        opened.locator("#connection:has-text('does not answer')").wait_for()
+        opened.locator("#connection:has-text('Nobody answers')").wait_for()
         opened.locator("#recovery .moments li:has-text('application attempt 2 begins')").wait_for()
         opened.locator("#connection").wait_for(state="hidden")
         assert opened.evaluate("window.openedOnce") is True

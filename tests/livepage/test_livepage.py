@@ -22,7 +22,7 @@ from yarnspec.livepage.report import write_report
 from yarnspec.livepage.server import NEWS, SAME, make_app
 from yarnspec.observe.forms.document import Final, StatusDocument
 from yarnspec.observe.forms.records import Record, encode
-from yarnspec.observe.http.page_order import PageOrder, copied_events
+from yarnspec.observe.http.page_order import PageOrder, copied_events, stop_copy
 from yarnspec.observe.log.history import ApplicationRecord, History, Result
 from yarnspec.observe.status.status_fold import StatusFold
 from yarnspec.yarn.files.local_files import LocalFiles
@@ -95,6 +95,33 @@ def test_a_line_that_is_half_written_is_read_when_it_is_whole(tmp_path: Path, ne
     assert "half" in page.now().body
 
 
+def test_records_that_stand_twice_in_the_copy_count_once(tmp_path: Path, negotiator: Negotiator) -> None:
+    page = follower(tmp_path, negotiator)
+    failed = task(1, host="w9", state="FAILED", failure="no space left")
+    records = told(attempt(), STAGE, commands.Warn(reason="first"), failed, task(0))
+    write(tmp_path, records[:4])
+    page.now()
+    write(tmp_path, records[2:])
+    assert page.now().body.count(">Warn</th>") == 1
+    assert "has all 5." in page.now().body
+
+
+def test_a_copy_that_stopped_is_told(tmp_path: Path, negotiator: Negotiator) -> None:
+    page = follower(tmp_path, negotiator)
+    write(tmp_path, told(attempt(), STAGE, task(0)))
+    assert "no longer copies its records" not in page.now().body
+    stop_copy(tmp_path / copied_events(1))
+    assert "no longer copies its records" in page.now().body
+    write(tmp_path, told(commands.BeginEpoch(reason="it died", epoch=2, restart=1), epoch=2), epoch=2)
+    assert "no longer copies its records" not in page.now().body
+    assert "The records of driver epoch 1 stop at" in page.now().body
+
+
+def test_a_process_that_starts_again_gives_other_tags(tmp_path: Path, negotiator: Negotiator) -> None:
+    write(tmp_path, told(attempt(), STAGE, task(0)))
+    assert follower(tmp_path, negotiator).now().tag != follower(tmp_path, negotiator).now().tag
+
+
 def test_the_driver_dies_and_the_next_epoch_follows(tmp_path: Path, negotiator: Negotiator) -> None:
     page = follower(tmp_path, negotiator)
     lost = events.DriverLost(exit_code=137, reason="killed")
@@ -111,8 +138,8 @@ def test_attempts_that_ran_when_the_driver_or_the_master_died_stay_on_the_page(
 ) -> None:
     lost = events.DriverLost(exit_code=137, reason="killed")
     earlier = told(attempt(), STAGE, BEGUN, begun(8, host="w8"))
-    write(tmp_path, told(attempt(2, "it was killed"), STAGE, begun(9, host="w9"), lost, epoch=2), epoch=2)
-    body = follower(tmp_path, negotiator, [*earlier], first=2).now().body
+    write(tmp_path, told(attempt(2, "it was killed"), STAGE, begun(9, host="w9"), lost, epoch=6), epoch=6)
+    body = follower(tmp_path, negotiator, [*earlier], first=6).now().body
     told_of = r"<title>task 0.\d+, attempt 0, executor 1: lost with the driver, [^:<]*: ([^<]*)</title>"
     over, died = "driver epoch 1 was over", "the driver died (exit code 137)"
     assert sorted(re.findall(told_of, body)) == [over, over, died]
@@ -120,8 +147,8 @@ def test_attempts_that_ran_when_the_driver_or_the_master_died_stay_on_the_page(
 
 def test_earlier_attempts_come_out_of_the_history(tmp_path: Path, negotiator: Negotiator) -> None:
     earlier: list[Record | ClusterUnreachable] = [*told(attempt()), ClusterUnreachable("a file is damaged")]
-    write(tmp_path, told(attempt(2, "it was killed"), epoch=3), epoch=3)
-    body = follower(tmp_path, negotiator, earlier, first=3).now().body
+    write(tmp_path, told(attempt(2, "it was killed"), epoch=6), epoch=6)
+    body = follower(tmp_path, negotiator, earlier, first=6).now().body
     assert "application attempt 2 begins" in body
     assert "a file is damaged" in body
 
@@ -134,7 +161,7 @@ def test_a_silent_negotiator_leaves_the_records(tmp_path: Path, negotiator: Nego
     body = follower(tmp_path, negotiator).now().body
     assert "The negotiator does not answer just now" in body
     assert "<b>w1</b>" in body
-    assert "1 records are damaged" in body
+    assert "1 damaged record was passed over" in body
 
 
 def test_the_page_of_one_that_has_ended_is_written_into_its_history(tmp_path: Path) -> None:
@@ -187,9 +214,9 @@ def test_the_last_live_page_and_the_report_have_the_same_sections(
     records = recorded(18) if history == "simulated" else [
         *told(attempt(), STAGE, task(0), BEGUN, commands.Warn(reason="first")),
         *told(attempt(2, "it was lost"), STAGE, begun(9, index=1), events.DriverLost(exit_code=137, reason="killed"),
-              epoch=2, step_ms=9_000),
-        *told(commands.BeginEpoch(reason="it died", epoch=3, restart=1), STAGE, task(0), task(1), end,
-              epoch=3, step_ms=30_000),
+              epoch=6, step_ms=9_000),
+        *told(commands.BeginEpoch(reason="it died", epoch=7, restart=1), STAGE, task(0), task(1), end,
+              epoch=7, step_ms=30_000),
     ]  # fmt: skip
     cluster = HandMadeCluster(tmp_path)
     cluster.history.begin(ApplicationRecord(application_id=APP, name="job", user="me", queue="default", started_ms=5))

@@ -11,8 +11,9 @@ from typing import NamedTuple, Protocol
 
 from yarnspec.errors import ClusterUnreachable, YarnspecError
 from yarnspec.observe.forms.document import StatusDocument
+from yarnspec.observe.forms.moments import at_time
 from yarnspec.observe.forms.records import Record, UnreadableRecordError, decode
-from yarnspec.observe.http.page_order import PageOrder, copied_events
+from yarnspec.observe.http.page_order import PageOrder, copied_events, is_stopped
 from yarnspec.observe.page.page import Live, Source, body, page, page_around
 from yarnspec.observe.page.page_fold import PageFold
 from yarnspec.observe.status.status_fold import StatusFold
@@ -31,7 +32,7 @@ class NegotiatorRest(Protocol):
 
 
 class Drawn(NamedTuple):
-    """A drawing. ``tag`` is another one whenever it is another one."""
+    """A drawing. ``tag`` is another one whenever it is another one, also after a new start of this process."""
 
     tag: str
     body: str
@@ -60,9 +61,10 @@ class Follower:
         self._document: StatusDocument | None = None
         self._notes: list[str] = []
         self._epoch = order.first_epoch
-        self._offset = 0
+        self._offset = self._seq = 0
         self._lock = threading.Lock()
         self._drawn: Drawn | None = None
+        self._begun = time.time_ns()
         self._drawings = 0
         self._said: object = None
         self._next_s = 0.0
@@ -88,21 +90,30 @@ class Follower:
             return page(self._fold, document, self._clock_ms(), source=self._source(problem))
 
     def _source(self, problem: str) -> Source:
-        notes = (*self._notes, *filter(None, (problem,)))
+        notes = (*self._notes, *filter(None, (self._stopped(), problem)))
         return Source(version=version("yarnspec"), notes=notes, options=self._order.options)
+
+    def _stopped(self) -> str:
+        if not is_stopped(self._file(self._epoch)):
+            return ""
+        since = f"since {at_time(self._fold.last_ms)}" if self._fold.last_ms else "in this driver epoch"
+        return (
+            "The application master no longer copies its records to its local disk: the copy was full, or the disk. "
+            f"The page lacks all that happened {since}. After the end, `yarnspec report` has it."
+        )
 
     def _draw(self) -> None:
         self._read()
         document, problem = self._ask()
-        said = (self._fold.position, document, problem)
+        source = self._source(problem)
+        said = (self._fold.position, document, source.notes)
         # The rectangles of what runs grow.
         if self._drawn is not None and said == self._said and not self._fold.running:
             return
         self._said = said
         self._drawings += 1
-        tag = f"{self._fold.position}-{self._drawings}"
+        tag = f"{self._fold.position}-{self._begun}-{self._drawings}"
         live = Live(body_path="yarnspec/body", spark_path="spark/jobs/" if document.links.spark_ui else "", tag=tag)
-        source = self._source(problem)
         part = body(self._fold, document, self._clock_ms(), source=source, live=live)
         self._drawn = Drawn(tag, part, page_around(part, document, live))
 
@@ -132,7 +143,7 @@ class Follower:
             following = self._next_epoch()
             if following is None:
                 return
-            self._epoch, self._offset = following, 0
+            self._epoch, self._offset, self._seq = following, 0, 0
 
     def _read_file(self) -> None:
         try:
@@ -146,9 +157,14 @@ class Follower:
         self._offset += len(whole)
         for line in whole.splitlines():
             try:
-                self._take(decode(line))
+                record = decode(line)
             except UnreadableRecordError:
                 self._fold.missing.damaged += 1
+                continue
+            # Records that could not be written to the history at once stand in the copy twice.
+            if record.seq > self._seq:
+                self._seq = record.seq
+                self._take(record)
 
     def _next_epoch(self) -> int | None:
         """The epoch after this one, once its file is there."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast
@@ -12,10 +13,11 @@ import pytest
 from tests.am.journal.test_epoch_journal import place
 from tests.spark.plans import plan
 from yarnspec.am.attempt import history
-from yarnspec.am.attempt.history import ApplicationHistory
+from yarnspec.am.attempt.history import ApplicationHistory, CopiedEvents
 from yarnspec.core.messages.commands import BlockHost, FinishApplication
 from yarnspec.errors import ClusterUnreachable
 from yarnspec.observe.forms.document import StatusDocument
+from yarnspec.observe.http.page_order import is_stopped
 from yarnspec.observe.http.rest import ENDPOINT_FILE, Endpoint
 from yarnspec.observe.log.eventlog import EventLog
 from yarnspec.observe.log.history import Result
@@ -106,3 +108,43 @@ def test_an_application_goes_on_where_events_of_its_earlier_attempts_cannot_be_r
     monkeypatch.setattr(LocalFiles, "recover_log", recover_log)
     earlier = attempt(3).earlier(3)
     assert (earlier.wishes, earlier.problem) == ((), "its last block is nowhere")
+
+
+class Nowhere:
+    """A file on the cluster's file system."""
+
+    def __init__(self) -> None:
+        self.data = b""
+
+    def append(self, data: bytes, /) -> None:
+        self.data += data
+
+    def sync(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_copy_that_is_full_stops_and_stays_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "_COPY_BYTES_MAX", 10)
+    copy, written = tmp_path / "copy", Nowhere()
+    events = CopiedEvents(written, copy)
+    events.append(b"12345678\n")
+    assert not is_stopped(copy)
+    events.append(b"12345678\n")
+    assert is_stopped(copy)
+    events.append(b"more\n")
+    CopiedEvents(written, copy).append(b"a further file\n")
+    assert copy.read_bytes() == b"12345678\n" * 2
+    assert written.data.endswith(b"more\na further file\n")
+
+
+def test_a_copy_that_cannot_be_written_stops(tmp_path: Path) -> None:
+    copy, written = tmp_path / "copy", Nowhere()
+    events = CopiedEvents(written, copy)
+    assert events._copy is not None
+    os.close(events._copy.fileno())
+    events.append(b"1\n")
+    assert is_stopped(copy)
+    assert written.data == b"1\n"

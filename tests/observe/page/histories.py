@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from yarnspec.core.copies.speculationview import SpeculationView
+from yarnspec.core.lifecycle.restarts import first_epoch
 from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event, Observed, TimerFired
@@ -63,9 +64,14 @@ def told(*messages: Event | Command, epoch: int = 1, step_ms: int = 1_000) -> li
     ]
 
 
+def epoch_of(attempt: int) -> int:
+    """The first driver epoch of an application attempt, with the usual number of restarts: 1, 6, 11."""
+    return first_epoch(attempt, 4)
+
+
 def attempt(number: int = 1, before: str = "") -> events.AttemptStarted:
     return events.AttemptStarted(
-        application_id=APP, attempt=number, epoch=number, container_id=AM.replace("_01_", f"_{number:02d}_"),
+        application_id=APP, attempt=number, epoch=epoch_of(number), container_id=AM.replace("_01_", f"_{number:02d}_"),
         host="am-host", placement_mode="blacklist", attempt_before=before,
     )  # fmt: skip
 

@@ -23,7 +23,7 @@ from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event
 from yarnspec.core.messages.recoveryevents import ShuffleRestored
-from yarnspec.observe.forms.document import StatusDocument
+from yarnspec.observe.forms.document import BlockStatus, StatusDocument
 from yarnspec.observe.forms.records import Record
 from yarnspec.observe.page.page import Live, Source, body, page
 from yarnspec.observe.page.page_fold import PageFold
@@ -50,14 +50,14 @@ def status_of(text: str) -> StatusDocument:
 def three_attempts() -> list[Record]:
     return [
         *told(attempt(1), events.DriverReady(driver_url="spark://d:1"), STAGE, task(0)),
-        *told(attempt(2, LOST), events.DriverLost(exit_code=137, reason="killed", killed=True), epoch=2, step_ms=9_000),
+        *told(attempt(2, LOST), events.DriverLost(exit_code=137, reason="killed", killed=True), epoch=6, step_ms=9_000),
         *told(
             attempt(3, LOST),
             STAGE,
             task(0, launch_ms=START_MS + 70_000, finish_ms=START_MS + 71_000),
             events.StageFinished(stage=0, stage_attempt=0),
             commands.FinishApplication(reason="the program ended", status="SUCCEEDED", exit_code=0),
-            epoch=3,
+            epoch=11,
             step_ms=20_000,
         ),
     ]
@@ -185,7 +185,7 @@ def test_what_is_missing_is_said() -> None:
     text = drawn([*history[:4], *history[8:]])
     assert "4 records from before" in text
     fold, document = folded([*history[:2], msgspec.structs.replace(history[2], fields={"stage": "no number"})])
-    assert "1 records are damaged" in page(fold, document, START_MS)
+    assert "1 damaged record was passed over" in page(fold, document, START_MS)
 
 
 def test_the_live_page_looks_for_news_with_relative_paths_only() -> None:
@@ -211,7 +211,7 @@ def test_the_driver_that_went_on_with_outputs_is_told_first() -> None:
     restored = ShuffleRestored(
         shuffle=0, wanted=4, restored=3, waited_ms=5, by_host={"w1": 3}, not_restored={"gone": 1}
     )
-    history = [*three_attempts()[:-1], *told(restored, epoch=4, step_ms=90_000)]
+    history = [*three_attempts()[:-1], *told(restored, epoch=12, step_ms=90_000)]
     words = parsed(drawn(history)).find(f".//{HTML}section[@id='words']")
     assert words is not None
     first = "".join(words.find(f".//{HTML}li").itertext())  # type: ignore[union-attr]
@@ -223,6 +223,15 @@ def test_the_driver_that_went_on_with_outputs_is_told_first() -> None:
 def test_the_status_of_the_page_is_valid_json_whatever_is_in_it() -> None:
     text = drawn(told(attempt(), commands.Warn(reason="</pre><script>")))
     assert json.loads(msgspec.json.encode(status_of(text)))["warnings"] == ["</pre><script>"]
+
+
+def test_a_long_status_lacks_whole_parts_and_names_them() -> None:
+    fold, document = folded(told(attempt()))
+    block = BlockStatus(level="task", cause="slow", host="w1", reason="é" * 100, by="me", since_ms=1, until_ms=None)
+    document = msgspec.structs.replace(document, blocks=(block,) * 900, warnings=("<é>" * 50,) * 900)
+    text = page(fold, document, START_MS)
+    assert status_of(text) == msgspec.structs.replace(document, blocks=(), warnings=())
+    assert "(without its longest parts: blocks, warnings)" in text
 
 
 @pytest.mark.parametrize("history", [recorded(18), three_attempts()], ids=["simulated", "three attempts"])

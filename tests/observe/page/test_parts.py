@@ -88,15 +88,15 @@ class TestAttempts:
     def test_what_ran_when_the_application_master_died(self) -> None:
         fold, document = folded([
             *told(attempt(), STAGE, task(0), begun(3, host="w9")),
-            *told(attempt(2, "it was lost"), STAGE, begun(0, launch_ms=START_MS + 10_000), epoch=2, step_ms=9_000),
+            *told(attempt(2, "it was lost"), STAGE, begun(0, launch_ms=START_MS + 10_000), epoch=6, step_ms=9_000),
         ])  # fmt: skip
         found = scene_of(fold, document, START_MS + 60_000)
         assert found.attempts.state.tolist() == [State.SUCCESS, LOST_WITH_DRIVER, State.RUNNING]
-        assert found.attempts.took_ms.tolist() == [1_000, 6_000, 50_000]
+        assert found.attempts.took_ms.tolist() == [1_000, 1_000, 50_000]
         assert [one.state for one in fold.stages] == ["FAILED", "RUNNING"]
         assert {band.host: list(band.bars) for band in timeline(found).bands} == {
             "w1": ["ok", "running"],
-            "w9": ["gone"],
+            "w9": ["lost"],
         }
         assert {one.host: (one.lost, one.killed) for one in host_rows(found)[0]}["w9"] == (1, 0)
         assert [one.lost for one in stage_rows(found)[0]] == [1, 0]
@@ -143,7 +143,7 @@ def _block(host: str) -> commands.BlockHost:
 
 
 class TestMissing:
-    @pytest.mark.parametrize("kind", sorted(set(FoldedKind) - {FoldedKind.ATTEMPTS}))
+    @pytest.mark.parametrize("kind", [one for one in FoldedKind if one is not FoldedKind.ATTEMPTS])
     def test_the_oldest_of_each_kind_are_forgotten_and_that_is_said(
         self, kind: FoldedKind, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -161,7 +161,25 @@ class TestMissing:
         count, until_ms = fold.missing.of(kind)
         assert 0 < count < 400
         assert START_MS < until_ms <= START_MS + 400_000
-        assert f"The page no longer has {count:,} {kind}, up to {at_time(until_ms)}." in page(fold, document, START_MS)
+        sentences_of_it = {
+            FoldedKind.EVENTS: "",
+            FoldedKind.RUNNING: f"{count:,} task attempts were not drawn while running: too many ran. The newest",
+        }
+        noun, which = kind.value
+        usual = f"The page no longer has {count:,} {noun}s {which}, up to {at_time(until_ms)}."
+        assert sentences_of_it.get(kind, usual) in page(fold, document, START_MS)
+        if kind is FoldedKind.EVENTS:
+            assert not [one for one in fold.missing.sentences() if "event" in one]
+
+    def test_one_of_a_kind_is_told_as_one(self) -> None:
+        missing = Missing()
+        missing.skip_records(1, START_MS)
+        missing.damaged = 1
+        missing.forget(FoldedKind.BLOCKS, 1, START_MS)
+        record, damaged, block = missing.sentences()
+        assert record.startswith("1 record from before")
+        assert damaged == "1 damaged record was passed over: the page lacks what it tells."
+        assert block.startswith("The page no longer has 1 block that ended, up to")
 
     def test_blocks_that_hold_outlast_those_that_have_ended(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(page_fold, "_MOST_BLOCKS", 8)
@@ -179,17 +197,31 @@ class TestMissing:
 
     def test_gaps_in_an_epoch_and_between_epochs(self) -> None:
         first, _, third = told(attempt(), STAGE, task(0))
-        later = told(attempt(2), epoch=2, step_ms=10_000)
+        later = told(attempt(2), epoch=6, step_ms=10_000)
         died = events.DriverLost(exit_code=137, reason="killed")
-        fourth = told(attempt(3), died, epoch=4, step_ms=20_000)
-        fifth = told(commands.BeginEpoch(reason="it died", epoch=5, restart=1), epoch=5, step_ms=60_000)
+        fourth = told(commands.BeginEpoch(reason="it died", epoch=8, restart=2), died, epoch=8, step_ms=20_000)
+        fifth = told(commands.BeginEpoch(reason="it died", epoch=9, restart=3), epoch=9, step_ms=60_000)
         fold, _ = folded([first, third, *later, *fourth, *fifth])
         *gaps, last = fold.missing.sentences()
         assert last == "Before them the records have 1 gap more, with at least 1 record."
-        assert [one.partition(" ")[0] for one in gaps] == ["The", "No", "The"]
         assert "driver epoch 1 stop at" in gaps[0]
-        assert "No record of driver epoch 3, before" in gaps[1]
-        assert "driver epoch 2 stop at" in gaps[2]
+        assert "driver epoch 6 stop at" in gaps[1]
+        assert "No record of driver epoch 7, before" in gaps[2]
+
+    def test_the_numbers_that_an_attempt_did_not_use_are_no_gap(self) -> None:
+        died = events.DriverLost(exit_code=137, reason="killed")
+        # Users' wishes of before are told before the attempt begins.
+        wish = commands.Warn(reason="not all that users blocked in earlier attempts is known")
+        fold, _ = folded([
+            *told(attempt(), died),
+            *told(commands.BeginEpoch(reason="it died", epoch=2, restart=1), died, epoch=2, step_ms=10_000),
+            *told(wish, attempt(2, "it was lost"), died, epoch=6, step_ms=30_000),
+        ])  # fmt: skip
+        assert fold.missing.sentences() == []
+        for record in told(attempt(5), epoch=21, step_ms=90_000):
+            fold.apply(record)
+        [gap] = fold.missing.sentences()
+        assert "No record of application attempts 3 to 4, before" in gap
 
     def test_a_complete_history_lacks_nothing(self) -> None:
         fold, _ = folded(recorded(6)[:200])
@@ -211,6 +243,14 @@ class TestSpeeds:
         found = scene(attempt(), STAGE, *(one for one in slow_host() if one.host != "w2"), *killed)
         assert host_rows(found)[0][0].host == "w2"
         assert found.speeds.slow(found.hosts.index("w2"))
+
+    def test_attempts_that_were_lost_with_their_driver_make_no_host_slow(self) -> None:
+        lost = [begun(index, host="w2") for index in (2, 5, 8, 11)]
+        ended = [one for one in slow_host() if one.host != "w2"]
+        late = [commands.Warn(reason="still here")] * 60
+        found = scene(attempt(), STAGE, *ended, *lost, *late, events.DriverLost(exit_code=137, reason="killed"))
+        assert found.attempts.took_ms[found.attempts.lost].min() > 60_000
+        assert not found.speeds.slow(found.hosts.index("w2"))
 
 
 class TestHosts:
@@ -237,6 +277,22 @@ class TestHosts:
         assert (len(band.blocks), len(band.narrow), band.blocked) == (1, 3, False)
         assert "blocked once" in band.label
         assert any("blocked for task 0.2 (asked)" in one.text for one in band.narrow)
+
+    def test_a_block_that_the_next_attempt_carries_on_counts_once(self) -> None:
+        ready, again = events.DriverReady(driver_url="spark://d:1"), commands.UnblockHost(reason="over", host="w1")
+        fold, document = folded([
+            *told(attempt(), ready, *map(_block, ("w1", "w2", "w3", "w4"))),
+            *told(_block("w1"), attempt(2, "it was lost"), _block("w2"), ready, _block("w3"), epoch=6, step_ms=10_000),
+        ])  # fmt: skip
+        spans = [(one.host, one.began_ms - START_MS, one.ended_ms and one.ended_ms - START_MS) for one in fold.blocks]
+        assert spans == [
+            ("w1", 3_000, None), ("w2", 4_000, None), ("w3", 5_000, 20_000), ("w4", 6_000, 20_000), ("w3", 50_000, None)
+        ]  # fmt: skip
+        [record] = told(again, epoch=6, step_ms=60_000)
+        fold.apply(record)
+        [host] = [one for one in host_rows(scene_of(fold, document, START_MS + 90_000))[0] if one.host == "w4"]
+        assert host.state == "was blocked once"
+        assert fold.blocks[0].ended_ms == START_MS + 60_000
 
 
 class TestStages:
@@ -323,6 +379,18 @@ class TestSentences:
             assert [ranks.index(one.tone) for one in told_now[:-1]] == sorted(
                 ranks.index(one.tone) for one in told_now[:-1]
             )
+
+    def test_the_last_death_tells_of_the_attempts_that_ran_then(self) -> None:
+        ready, died = events.DriverReady(driver_url="spark://d:1"), events.DriverLost(exit_code=137, reason="killed")
+        again = commands.BeginEpoch(reason="it died", epoch=2, restart=1)
+        fold, document = folded([
+            *told(attempt(), ready, STAGE, begun(0), begun(1), died),
+            *told(again, ready, STAGE, begun(0, launch_ms=START_MS + 30_000), epoch=2, step_ms=10_000),
+            *told(attempt(2, "it was lost"), epoch=6, step_ms=90_000),
+        ])  # fmt: skip
+        first = sentences(scene_of(fold, document, START_MS + 100_000))[0]
+        assert "died 2 times. The last time: " in first.text
+        assert "1 task attempt ran then and was lost." in first.text
 
     def test_a_failure_says_how_it_ended(self) -> None:
         end = commands.FinishApplication(reason="ValueError: no such column", status="FAILED", exit_code=1)

@@ -22,7 +22,7 @@ from yarnspec.journal.stores import Store
 from yarnspec.journal.writer import Journal, JournalOptions, Stopped
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.records import Record
-from yarnspec.observe.http.page_order import copied_events
+from yarnspec.observe.http.page_order import copied_events, is_stopped, stop_copy
 from yarnspec.observe.http.rest import ENDPOINT_FILE, Endpoint
 from yarnspec.observe.log.eventlog import LineWriter
 from yarnspec.observe.log.history import ApplicationRecord, History, Result
@@ -41,14 +41,17 @@ class CopiedEvents:
     """A growing file in the history, with a copy beside it on the local disk, for those who look.
 
     A file on the cluster's file system can be read only when its writer has closed it, and the page and those who ask
-    the negotiator need the events before. The copy never makes anything fail, and ends before the local disk is full.
+    the negotiator need the events before. The copy never makes anything fail. It stops at a first error, and before it
+    fills the local disk.
     """
 
     def __init__(self, writer: LineWriter, copy: Path) -> None:
         self._writer = writer
+        self._path = copy
         self._copy: BinaryIO | None = None
         with contextlib.suppress(OSError):
-            self._copy = copy.open("ab", buffering=0)
+            if not is_stopped(copy):
+                self._copy = copy.open("ab", buffering=0)
 
     def append(self, data: bytes, /) -> None:
         """Add bytes at the end of both."""
@@ -60,8 +63,10 @@ class CopiedEvents:
             except OSError:
                 full = True
             if full:
-                copy.close()
                 self._copy = None
+                with contextlib.suppress(OSError):
+                    stop_copy(self._path)
+                    copy.close()
         self._writer.append(data)
 
     def sync(self) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import stat
+from pathlib import Path
+
 import msgspec
 
 from yarnspec.observe.forms.document import StatusDocument
@@ -40,3 +43,13 @@ class PageOrder(msgspec.Struct, frozen=True, kw_only=True):
 def copied_events(epoch: int) -> str:
     """The name of the copy of an epoch's event log in the AM container's directory."""
     return f"yarnspec-events-{epoch}.jsonl"
+
+
+def stop_copy(copy: Path) -> None:
+    """Tell those who read a copy that nothing is added to it any more. This works on a full disk too."""
+    copy.chmod(stat.S_IRUSR)
+
+
+def is_stopped(copy: Path) -> bool:
+    """Whether the negotiator has stopped to add to a copy, although its epoch goes on."""
+    return copy.exists() and not copy.stat().st_mode & stat.S_IWUSR

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from enum import Enum
 from typing import NamedTuple
 
 from yarnspec.observe.forms.moments import at_time
@@ -11,21 +11,21 @@ _SHOWN_GAPS = 3
 _MOST_GAPS = 100
 
 
-class FoldedKind(StrEnum):
-    """The things that a fold keeps only so many of, in words."""
+class FoldedKind(Enum):
+    """The things that a fold keeps only so many of: a noun, and which of its kind."""
 
-    ATTEMPTS = "task attempts that ended"
-    RUNNING = "running task attempts that began"
-    FAILURES = "reasons of task attempts that ended"
-    BLOCKS = "blocks that ended"
-    CONTAINERS = "containers that ended"
-    TURNS = "deaths and beginnings of drivers"
-    COPIES = "requests for copies"
-    VERDICTS = "verdicts on slow tasks"
-    WANTED = "changes of the number of wanted executors"
-    WAITS = "reasons to wait for containers"
-    RESTORED = "shuffles that were used again"
-    EVENTS = "lines of events"
+    ATTEMPTS = ("task attempt", "that ended")
+    RUNNING = ("running task attempt", "")
+    FAILURES = ("reason", "of task attempts that ended")
+    BLOCKS = ("block", "that ended")
+    CONTAINERS = ("container", "that ended")
+    TURNS = ("turn", "of the driver (deaths and beginnings)")
+    COPIES = ("request", "for copies")
+    VERDICTS = ("verdict", "on slow tasks")
+    WANTED = ("change", "of the number of wanted executors")
+    WAITS = ("reason", "to wait for containers")
+    RESTORED = ("use", "of saved shuffles")
+    EVENTS = ("event", "")
 
 
 class Forgotten(NamedTuple):
@@ -33,6 +33,20 @@ class Forgotten(NamedTuple):
 
     number: int
     until_ms: int
+
+    def sentence(self, kind: FoldedKind) -> str:
+        """The page's words for it; none where the page tells it elsewhere."""
+        if kind is FoldedKind.EVENTS:
+            return ""
+        until = at_time(self.until_ms)
+        if kind is FoldedKind.RUNNING:
+            verb = "was" if self.number == 1 else "were"
+            return (
+                f"{_count(self.number, 'task attempt')} {verb} not drawn while running: too many ran. "
+                f"The newest of them began at {until}."
+            )
+        noun, which = kind.value
+        return f"The page no longer has {_count(self.number, noun)} {which}, up to {until}."
 
 
 class Gap(NamedTuple):
@@ -63,14 +77,17 @@ class Missing:
 
     def skip_records(self, count: int, before_ms: int) -> None:
         """So many records from before this moment were never read."""
-        words = f"{count:,} records from before {at_time(before_ms)} could not be had: the page lacks what they tell."
+        from_before = f"{_count(count, 'record')} from before {at_time(before_ms)}"
+        words = f"{from_before} could not be had: the page lacks what {_they(count)}."
         self._add(Gap(count, words))
 
     def skip_epochs(self, first: int, last: int, before_ms: int) -> None:
         """No record of these driver epochs was read."""
-        which = f"driver epoch {first}" if first == last else f"driver epochs {first} to {last}"
-        words = f"No record of {which}, before {at_time(before_ms)}, could be had: the page lacks all that they tell."
-        self._add(Gap(0, words))
+        self._skip("driver epoch", first, last, before_ms)
+
+    def skip_attempts(self, first: int, last: int, before_ms: int) -> None:
+        """No record of these application attempts was read."""
+        self._skip("application attempt", first, last, before_ms)
 
     def skip_end(self, epoch: int, from_ms: int, until_ms: int) -> None:
         """The records of a driver epoch stop before its end: its application master died."""
@@ -89,12 +106,16 @@ class Missing:
             told = f", with at least {_count(records, 'record')}" if records else ""
             found.append(f"Before them the records have {_count(len(earlier) + self._more_gaps, 'gap')} more{told}.")
         if self.damaged:
-            found.append(f"{self.damaged:,} records are damaged and were passed over: the page lacks what they tell.")
-        found += [
-            f"The page no longer has {one.number:,} {kind}, up to {at_time(one.until_ms)}."
-            for kind, one in self._forgotten.items()
-        ]
+            damaged = _count(self.damaged, "damaged record")
+            verb = "was" if self.damaged == 1 else "were"
+            found.append(f"{damaged} {verb} passed over: the page lacks what {_they(self.damaged)}.")
+        found += filter(None, (one.sentence(kind) for kind, one in self._forgotten.items()))
         return found
+
+    def _skip(self, kind: str, first: int, last: int, before_ms: int) -> None:
+        which = f"{kind} {first}" if first == last else f"{kind}s {first} to {last}"
+        words = f"No record of {which}, before {at_time(before_ms)}, could be had: the page lacks all that they tell."
+        self._add(Gap(0, words))
 
     def _add(self, gap: Gap) -> None:
         self._gaps.append(gap)
@@ -102,6 +123,10 @@ class Missing:
             oldest = self._gaps.pop(0)
             self._more_gaps += 1
             self._more_records += oldest.records
+
+
+def _they(number: int) -> str:
+    return "it tells" if number == 1 else "they tell"
 
 
 def _count(number: int, one: str) -> str:

@@ -99,7 +99,7 @@ def _context(scene: Scene, source: Source, live: Live | None) -> dict[str, Any]:
     stages, more_stages = stage_rows(scene)
     copies, more_copies = copy_rows(scene)
     containers, more_containers = shown_containers(scene)
-    shown, whole = _as_json(document)
+    shown, left_out = _as_json(document)
     return {
         "document": document,
         "ended": scene.ended,
@@ -130,7 +130,7 @@ def _context(scene: Scene, source: Source, live: Live | None) -> dict[str, Any]:
             for one in list(reversed(scene.fold.last))[: scene.few(SHOWN_EVENTS)]
         ],
         "status_json": shown,
-        "status_is_whole": whole,
+        "left_out": left_out,
         "attempts": len(scene.attempts),
     }  # fmt: skip
 
@@ -143,13 +143,18 @@ def _missing(scene: Scene) -> list[str]:
     return found
 
 
-def _as_json(document: StatusDocument) -> tuple[str, bool]:
-    """The status as `yarnspec status -o json` prints it; without its longest lists where it is very long."""
-    whole = msgspec.json.format(msgspec.json.encode(document), indent=2)
-    if len(whole) <= _WHOLE_STATUS_BYTES:
-        return whole.decode(), True
-    brief = msgspec.structs.replace(document, containers=(), stages=())
-    return msgspec.json.format(msgspec.json.encode(brief), indent=2).decode()[:_WHOLE_STATUS_BYTES], False
+def _as_json(document: StatusDocument) -> tuple[str, list[str]]:
+    """The status as `yarnspec status -o json` prints it. Where it is too long, its longest parts are left out."""
+    parts = msgspec.to_builtins(document)
+    left_out: list[str] = []
+    while len(whole := _pretty(parts)) > _WHOLE_STATUS_BYTES:
+        left_out.append(max(parts, key=lambda name: len(_pretty(parts[name]))))
+        del parts[left_out[-1]]
+    return whole.decode(), left_out
+
+
+def _pretty(value: object) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2)
 
 
 def _policy(live: Live | None) -> str:

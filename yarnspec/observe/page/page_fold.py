@@ -67,9 +67,11 @@ class PageFold:
         self.counts: Counter[str] = Counter()
         self.first_ms = self.last_ms = 0
         self._open_blocks: dict[BlockKey, BlockSpan] = {}
+        self._carried_blocks: dict[BlockKey, BlockSpan] = {}
+        self._told_blocks: set[BlockKey] = set()
         self._now: dict[tuple[int, int], int] = {}
         self._started: dict[tuple[int, int], Row] = {}
-        self._epoch = self._seq = 0
+        self._epoch = self._seq = self._attempt = self._epoch_before = 0
         self._epoch_ended = True
 
     def apply(self, record: Record) -> None:
@@ -175,14 +177,14 @@ class PageFold:
         self._seq = record.seq
 
     def _next_epoch(self, record: Record) -> None:
-        if record.epoch > self._epoch + 1:
-            self.missing.skip_epochs(self._epoch + 1, record.epoch - 1, record.time_ms)
         if not self._epoch_ended:
             self.missing.skip_end(self._epoch, self.last_ms, record.time_ms)
-        self._end_attempts(record.time_ms, LOST_WITH_DRIVER, f"driver epoch {self._epoch} was over")
-        self._end_stages(record.time_ms)
+        # Nobody told when the application master died, and the next one may begin minutes later.
+        self._end_attempts(self.last_ms, LOST_WITH_DRIVER, f"driver epoch {self._epoch} was over")
+        self._end_stages(self.last_ms)
         self._now = {}
-        self._epoch, self._seq, self._epoch_ended = record.epoch, 0, False
+        self._told_blocks = set()
+        self._epoch_before, self._epoch, self._seq, self._epoch_ended = self._epoch, record.epoch, 0, False
 
     # what happened
 
@@ -205,6 +207,7 @@ class PageFold:
             case events.DriverReady():
                 # A program may begin a second context. What ran in the first one is over, whether or not that was told.
                 self._end_attempts(time_ms, int(State.KILLED), "its Spark context was over")
+                self._carried_blocks = {}
                 self._moment(time_ms, "ready", "the driver takes executors")
             case events.DriverLost(reason=reason, exit_code=code):
                 self._end_attempts(time_ms, LOST_WITH_DRIVER, f"the driver died (exit code {code})")
@@ -217,11 +220,18 @@ class PageFold:
                 self._step(self.restored, (time_ms, event), FoldedKind.RESTORED, itemgetter(0))
 
     def _attempt_started(self, event: events.AttemptStarted, time_ms: int) -> None:
+        # An attempt uses few of the numbers of epochs that it has, so a jump of them alone is no gap.
+        if event.attempt > self._attempt + 1:
+            self.missing.skip_attempts(self._attempt + 1, event.attempt - 1, time_ms)
+        self._attempt = event.attempt
         for known in self.containers.values():
             if known.ended_ms is None:
                 known.ended_ms, known.diagnostics = time_ms, known.diagnostics or "its application attempt ended"
-        for key in list(self._open_blocks):
-            self._open_blocks.pop(key).ended_ms = time_ms
+        # A block that this attempt told of before it began holds; it may tell of others until its driver is ready.
+        self._carried_blocks = {key: one for key, one in self._open_blocks.items() if key not in self._told_blocks}
+        for key, block in self._carried_blocks.items():
+            block.ended_ms = time_ms
+            del self._open_blocks[key]
         before = f": attempt {event.attempt - 1} was lost, {event.attempt_before}" if event.attempt_before else ""
         kind = "attempt" if event.attempt == 1 else "again"
         self._moment(time_ms, kind, f"application attempt {event.attempt} begins on {event.host}{before}")
@@ -350,6 +360,8 @@ class PageFold:
             case commands.SlowHostNotBlocked(host=host, reason=reason) | commands.RefuseBlock(host=host, reason=reason):
                 self.spared[host] = reason
             case commands.BeginEpoch(epoch=epoch):
+                if self._epoch > self._epoch_before + 1:
+                    self.missing.skip_epochs(self._epoch_before + 1, self._epoch - 1, time_ms)
                 self._now = {}
                 self._moment(time_ms, "again", f"driver epoch {epoch} begins: {command.reason}")
             case commands.AbandonAttempt():
@@ -364,8 +376,10 @@ class PageFold:
 
     def _block(self, command: commands.BlockHost | commands.BlockExecutor, time_ms: int) -> None:
         key = block_key(command)
-        known = self._open_blocks.get(key)
+        self._told_blocks.add(key)
+        known = self._open_blocks.get(key) or self._carried_blocks.pop(key, None)
         if known is not None:
+            self._open_blocks[key], known.ended_ms = known, None
             known.until_ms, known.reason = command.until_ms, command.reason
             return
         executor = command.executor_id if isinstance(command, commands.BlockExecutor) else ""
@@ -411,6 +425,7 @@ class PageFold:
         oldest = ended[: _MOST_BLOCKS // 4]
         gone = {id(one) for one in oldest}
         self.blocks = [one for one in self.blocks if id(one) not in gone]
+        self._carried_blocks = {}
         self.missing.forget(FoldedKind.BLOCKS, len(oldest), max(one.ended_ms or one.began_ms for one in oldest))
 
     def _forget_containers(self) -> None:

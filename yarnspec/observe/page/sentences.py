@@ -103,9 +103,9 @@ def _losses(scene: Scene) -> list[Sentence]:
     if len(lost) > 1:
         words = [f"Driver or application master died {len(lost)} times. The last time: at {day_clock(last.time_ms)} "
                  f"{_short(last.text)}"]  # fmt: skip
-    gone = int(np.count_nonzero(scene.attempts.lost))
-    if gone:
-        words.append(f"{_count(gone, 'task attempt')} ran then and {'was' if gone == 1 else 'were'} lost.")
+    count = _lost_at(scene, last)
+    if count:
+        words.append(f"{_count(count, 'task attempt')} ran then and {'was' if count == 1 else 'were'} lost.")
     recovery = scene.document.recovery
     if recovery is not None and recovery.saved_outputs:
         again = f"{recovery.restored_outputs:,} of {recovery.saved_outputs:,} map outputs were used again"
@@ -118,6 +118,13 @@ def _losses(scene: Scene) -> list[Sentence]:
     if first is not None:
         words.append(f"The first new task began after {took(first)}.")
     return [Sentence("bad", " ".join(words))]
+
+
+def _lost_at(scene: Scene, death: Moment) -> int:
+    """How many attempts ended with this death: those that were lost since a driver was ready last."""
+    ready = [one.time_ms for one in scene.fold.moments if one.kind == "ready" and one.time_ms <= death.time_ms]
+    ended = scene.attempts.finish_ms[scene.attempts.lost]
+    return int(np.count_nonzero((ended >= max(ready, default=0)) & (ended <= death.time_ms)))
 
 
 def _first_task_after(scene: Scene, moment: Moment) -> int | None:

@@ -45,7 +45,8 @@ class Speeds:
 def speeds_of(attempts: Attempts, hosts: int, stages: int) -> Speeds:
     """Compare each attempt with its stage: what is usual there is what the middle one of its hosts takes.
 
-    An attempt that was killed, or lost with its driver, counts if it had run for longer: it was at least so slow.
+    An attempt that was killed counts if it had run for longer: it was at least so slow. One that was lost with its
+    driver does not count, because nobody knows for how long it ran.
     """
     took = attempts.took_ms.astype(np.float64)
     usual = _usual(attempts, took, hosts, stages)
@@ -54,7 +55,7 @@ def speeds_of(attempts: Attempts, hosts: int, stages: int) -> Speeds:
         ratio = np.where(of_stage > 0, took / of_stage, np.nan)
     late = np.nan_to_num(ratio) > 1.0
     tells = (attempts.host >= 0) & ~np.isnan(ratio)
-    tells &= attempts.succeeded | ((attempts.killed | attempts.lost | attempts.running) & late)
+    tells &= attempts.succeeded | ((attempts.killed | attempts.running) & late)
     factor, compared = np.ones(hosts), np.zeros(hosts, dtype=np.int64)
     if tells.any():
         place = attempts.host[tells]

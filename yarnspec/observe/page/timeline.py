@@ -30,7 +30,7 @@ _NOTHING = 0.002
 _NARROWEST = 0.0006
 """What is narrower than this share of the width is drawn that wide: it would not be seen."""
 
-KINDS = ("ok", "won", "killed", "gone", "failed", "running")
+KINDS = ("ok", "won", "killed", "lost", "failed", "running")
 """In the order in which they are drawn: what matters more lies above."""
 
 
@@ -129,7 +129,7 @@ def kind_of(state: int, *, copy: bool) -> str:
     if state == State.SUCCESS:
         return "won" if copy else "ok"
     if state == LOST_WITH_DRIVER:
-        return "gone"
+        return "lost"
     return "failed" if state == State.FAILED else "killed"
 
 

@@ -84,28 +84,42 @@
     if (!answer.ok || !/^<!--(same|page)-->/.test(text)) throw new Error("not the page");
     return text;
   };
+  const show = (text) => {
+    failures = 0;
+    note("");
+    if (!text.startsWith("<!--page-->")) return;
+    const fresh = document.createElement("template");
+    fresh.innerHTML = text;
+    try {
+      replace(fresh.content);
+    } catch (error) {
+      note(`This page stands still, because its script failed: ${error}. Reload it.`);
+      throw error;
+    }
+  };
+  // After so many failures in a row it asks less often; after an hour of them it asks no more.
+  const some = 60;
+  const most = some + 3600000 / (5 * every);
   const look = async () => {
     const top = page.querySelector("[data-part=top]");
     if (top.dataset.ended === "1") return;
     if (!document.hidden) {
-      try {
-        const text = await ask(top.dataset.seq);
-        if (text.startsWith("<!--page-->")) {
-          const fresh = document.createElement("template");
-          fresh.innerHTML = text;
-          replace(fresh.content);
-        }
-        failures = 0;
-        note("");
-      } catch {
+      const text = await ask(top.dataset.seq).catch(() => null);
+      if (text !== null) {
+        show(text);
+      } else {
         failures += 1;
+        if (failures > most) {
+          note("Nobody has answered at YARN's proxy for an hour: this page asks no more. Reload it to ask again.");
+          return;
+        }
         if (failures > 2) {
-          note("The application master does not answer: a new attempt may be starting, or the application has ended. " +
+          note("Nobody answers at YARN's proxy: a new attempt may be starting, or the application has ended. " +
             "This page goes on with the next attempt by itself; after the end, reload it to see where YARN leads.");
         }
       }
     }
-    setTimeout(look, failures > 60 ? 5 * every : every);
+    setTimeout(look, failures > some ? 5 * every : every);
   };
   setTimeout(look, every);
 })();
