@@ -127,6 +127,10 @@ def test_what_does_not_come_is_given_up() -> None:
     assert only(EndRescale, answer).why == "0 executors moved"
     assert only(ReleaseContainer, answer).executor_id == "5"
     assert not of(UpdateTaskBlocks, world.commands)
+    # Those that hold something are not asked again after it either.
+    world.tell(report(4, 8, 8), 40 * S)
+    world.fire(RESCALE, world.now_ms + 100 * S)
+    assert [one.executor_id for one in of(AskHeldBlocks, stage_ends(world, S))] == ["4"]
 
 
 def test_a_container_that_comes_after_the_end_of_the_move_goes_again_and_others_can_move_later() -> None:

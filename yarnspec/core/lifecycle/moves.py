@@ -87,7 +87,6 @@ class Moves:
     def forget(self) -> None:
         """Nobody moves any more, and somebody else looks after executors beyond the target."""
         self._asked.clear()
-        self._refused.clear()
         self._leaving.clear()
         self._containers.moving = 0
 
