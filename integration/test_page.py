@@ -210,8 +210,9 @@ def lost_attempts(page: str) -> set[str]:
 
 
 def standing_still(page: str) -> str:
-    """The page if nothing runs on it."""
-    return page if "Timeline by host" in page and '<g class="running">' not in page else ""
+    """The page if nothing runs on it, and every container that was allocated has started."""
+    to_come = '<g class="running">' in page or "<td>-</td><td>lives</td>" in page
+    return page if "Timeline by host" in page and not to_come else ""
 
 
 def the_report(yarnspec: Yarnspec, application: str, directory: Path) -> None:
