@@ -145,7 +145,7 @@ def test_resource_types_are_asked_for_by_name(submit: Submit, cluster: Cluster, 
         assert why in submit("profiles.py", str(tmp_path), options=conf(**wrong)).wait().expect(2).stderr
 
 
-@pytest.mark.one_a_day("sizes of a profile")
+@pytest.mark.one_a_day("stages with a profile")
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("heap_mb", [HEAP_MB, 500])
 def test_a_stage_runs_on_executors_of_its_profile(
@@ -179,6 +179,7 @@ def test_a_stage_runs_on_executors_of_its_profile(
     submission.wait().expect(0)
 
 
+@pytest.mark.one_a_day("stages with a profile")
 @pytest.mark.timeout(400)
 def test_the_outputs_of_such_a_stage_outlive_the_driver(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
