@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event, Observed
-from yarnspec.core.messages.writeevents import SavedWrite
 
 # Observations are no records: the records are made of their rows (tests/observe/forms/test_observation_lines.py).
 KINDS: tuple[type[Event] | type[Command], ...] = (
@@ -22,9 +21,15 @@ st.register_type_strategy(str, st.one_of(_FEW, st.text(max_size=8)))
 st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False))
 st.register_type_strategy(int, st.one_of(st.integers(-2, 12), st.integers(-(2**62), 2**62)))
 
-# Its default for a map is a maker of one, which Hypothesis would take for a value.
-st.register_type_strategy(
-    SavedWrite, st.builds(SavedWrite, **{one.name: ... for one in msgspec.structs.fields(SavedWrite)})
-)
+
+def _below(kind: type[msgspec.Struct]) -> set[type[msgspec.Struct]]:
+    return {kind}.union(*(_below(one) for one in kind.__subclasses__()))
+
+
+# The default for a map is a maker of one, which Hypothesis would take for a value.
+for _struct in _below(msgspec.Struct):
+    _fields = msgspec.structs.fields(_struct)
+    if _struct.__module__.startswith("yarnspec.core.") and any(one.default_factory is dict for one in _fields):
+        st.register_type_strategy(_struct, st.builds(_struct, **{one.name: ... for one in _fields}))
 
 messages: st.SearchStrategy[Event | Command] = st.one_of([st.from_type(kind) for kind in KINDS])
