@@ -25,7 +25,7 @@ from yarnspec.core.journal.journalrecords import TYPES, UnknownRecord
 from yarnspec.errors import UsageError
 from yarnspec.gateway.application.handle import Application
 from yarnspec.gateway.application.journal_access import journal_at, journal_of
-from yarnspec.gateway.cluster.applications import LAST
+from yarnspec.gateway.cluster.application_list import LAST
 from yarnspec.ids import is_application_id
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.errors import JournalDamaged

@@ -17,7 +17,7 @@ from yarnspec.cli.printing import (
     stdout_console,
 )
 from yarnspec.gateway.cluster.access import Cluster
-from yarnspec.gateway.cluster.applications import ListedApplication, listed
+from yarnspec.gateway.cluster.application_list import ListedApplication, listed
 from yarnspec.observe.forms.moments import at_time, span
 from yarnspec.options import Options
 

@@ -9,7 +9,7 @@ import msgspec
 from click.shell_completion import CompletionItem
 
 from yarnspec.gateway.cluster.access import Cluster
-from yarnspec.gateway.cluster.applications import LAST, listed
+from yarnspec.gateway.cluster.application_list import LAST, listed
 from yarnspec.yarn.hadoop.option_files import load_options
 
 _PATIENCE_MS = 3_000

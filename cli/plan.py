@@ -8,7 +8,7 @@ from rich.console import Console
 
 from yarnspec.cli.printing import plain, print_document, settings_in_effect, stdout_console
 from yarnspec.gateway.application.handle import Application
-from yarnspec.gateway.cluster.applications import LAST
+from yarnspec.gateway.cluster.application_list import LAST
 from yarnspec.gateway.flags.arguments import SubmitCommand
 from yarnspec.gateway.flags.request import SubmitRequest
 from yarnspec.gateway.submit.placement_plan import (

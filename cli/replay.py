@@ -12,7 +12,7 @@ from yarnspec.cli.printing import Form, columns, output_option, plain, print_doc
 from yarnspec.errors import UsageError
 from yarnspec.feed.logfiles import UnreadableLogError
 from yarnspec.feed.sparklog import observations
-from yarnspec.gateway.simulation.recorded import scenario_text
+from yarnspec.gateway.simulation.recorded_scenario import scenario_text
 from yarnspec.observe.hindsight.alike import alike_tasks
 from yarnspec.observe.hindsight.offline import Findings, as_it_happened, find
 from yarnspec.options import Options

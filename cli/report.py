@@ -12,7 +12,7 @@ from yarnspec.cli.names import APPLICATION_OR_FILE
 from yarnspec.cli.printing import settings_options
 from yarnspec.errors import UsageError
 from yarnspec.gateway.application.handle import Application
-from yarnspec.gateway.cluster.applications import LAST
+from yarnspec.gateway.cluster.application_list import LAST
 from yarnspec.gateway.report.application_report import application_report
 from yarnspec.gateway.report.log_report import log_report
 from yarnspec.ids import is_application_id

@@ -10,7 +10,7 @@ import msgspec
 
 from yarnspec import options
 from yarnspec.observe.forms.document import StatusDocument
-from yarnspec.observe.forms.schemas import events_schema
+from yarnspec.observe.forms.event_log_schema import events_schema
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _MAKERS: dict[str, Callable[[], dict[str, Any]]] = {

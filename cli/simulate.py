@@ -14,7 +14,7 @@ from yarnspec.errors import UsageError
 from yarnspec.gateway.simulation.comparison import Variant, variants
 from yarnspec.gateway.simulation.scenario_file import read_scenario
 from yarnspec.observe.forms.moments import span
-from yarnspec.simulate.whatif.simulation import Outcome, simulate
+from yarnspec.simulate.whatif.scenario_run import Outcome, simulate
 
 _BAR = 40
 

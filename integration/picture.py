@@ -10,7 +10,7 @@ import zlib
 from pathlib import Path
 
 from integration import browser
-from tests.observe.page.histories import drawn, recorded
+from tests.observe.page.records_to_draw import drawn, recorded
 
 ROOT = Path(__file__).parent.parent
 PICTURE = ROOT / "docs" / "page.png"

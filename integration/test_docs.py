@@ -18,7 +18,7 @@ from pathlib import Path
 
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
-from integration.pages import blocks, words
+from integration.guide_blocks import blocks, words
 from integration.processes import ENDS_WITH_US
 from integration.waiting import PATIENCE, wait_for
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from integration import browser
-from tests.observe.page.histories import START_MS, attempt, drawn, folded, recorded, told
+from tests.observe.page.records_to_draw import START_MS, attempt, drawn, folded, recorded, told
 from yarnspec.observe.page.page import Live, body, page
 
 if TYPE_CHECKING:

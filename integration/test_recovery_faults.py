@@ -19,10 +19,10 @@ from integration import faults
 from integration.bench.recovery import program as waiting
 from integration.cluster import Cluster
 from integration.conftest import Submit, leftovers
-from integration.gates import Gates
 from integration.lives import Lives, Output, journal_of, output_files, outputs
 from integration.programs import heavy
 from integration.soak.programs import shuffles
+from integration.step_gates import Gates
 from integration.submitting import run_yarnspec
 from integration.waiting import wait_for
 

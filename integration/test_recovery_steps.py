@@ -10,11 +10,11 @@ import pytest
 from integration import faults
 from integration.cluster import Cluster
 from integration.conftest import Submit, leftovers
-from integration.gates import STEP_S, Gates
 from integration.kinds import KINDS, SORTED, Kinds, result, written_rows
 from integration.lives import Lives, Output, journal_of, output_files, outputs
 from integration.processes import ContainerProcess
 from integration.programs import stages
+from integration.step_gates import STEP_S, Gates
 from integration.submitting import run_yarnspec
 from integration.waiting import wait_for
 from yarnspec.core.recovery.savedwork import saved_writes

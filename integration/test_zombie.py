@@ -9,11 +9,11 @@ import pytest
 from integration import faults
 from integration.cluster import Cluster
 from integration.conftest import Submit, leftovers
-from integration.gates import Gates
 from integration.kinds import written_rows
 from integration.lives import Lives, journal_of
 from integration.processes import ContainerProcess
 from integration.programs import stages
+from integration.step_gates import Gates
 from integration.submitting import run_yarnspec
 from integration.waiting import wait_for
 

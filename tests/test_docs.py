@@ -12,7 +12,7 @@ import click
 import pytest
 
 from integration import picture
-from integration.pages import GUIDES, ROOT, blocks, words
+from integration.guide_blocks import GUIDES, ROOT, blocks, words
 from yarnspec.cli.main import cli
 from yarnspec.gateway.flags.request import FLAGS
 from yarnspec.options import fields

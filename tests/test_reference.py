@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from yarnspec.reference.pages import PAGES
+from yarnspec.reference.rendered_pages import PAGES
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -24,7 +24,7 @@ from integration.bench.sides import RunFailedError
 from integration.cluster import Cluster
 from integration.submitting import PROGRAMS, SMALL, Submission, base_environment, run_yarnspec, start_submit
 from integration.waiting import wait_for
-from tests.observe.page.histories import folded, many
+from tests.observe.page.records_to_draw import folded, many
 from yarnspec.gateway.application.handle import Application
 from yarnspec.gateway.cluster.access import Cluster as Gateway
 from yarnspec.minicluster import MiniCluster

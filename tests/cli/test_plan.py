@@ -12,7 +12,7 @@ from yarnspec.core.options.placement import PlacementSettings
 from yarnspec.gateway.application.handle import Application
 from yarnspec.gateway.submit.placement_plan import PlacementPlan, plan_of_application, rules
 from yarnspec.observe.forms.document import AskStatus, BlockedHost, ContainerStatus, Relaxation, StatusDocument
-from yarnspec.yarn.rm.reports import Host
+from yarnspec.yarn.rm.rm_reports import Host
 
 DOCUMENT = StatusDocument(
     application_id="application_1_0001",

@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from tests.cli.conftest import Run
+from tests.gateway.calm_cluster import Rm
 from tests.gateway.cluster import APP, HandMadeCluster, HandMadeNegotiator, report
-from tests.gateway.healthy import Rm
 from yarnspec.core.messages import events
 from yarnspec.errors import ClusterUnreachable
 from yarnspec.gateway.application import following

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from tests.cli.conftest import Run
 from tests.cli.test_application_commands import BLOCKED, STAGE_OF_TWO, STARTED
 from tests.gateway.cluster import APP, HOSTS, HandMadeCluster, HandMadeNegotiator
-from tests.observe.page.histories import recorded
+from tests.observe.page.records_to_draw import recorded
 from yarnspec.cli.main import cli
 from yarnspec.core.messages.events import RunningAttempt
 from yarnspec.observe.forms.records import encode

@@ -12,13 +12,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.gateway.cluster import HandMadeCluster, report
-from tests.observe.page.histories import APP, attempt, begun, recorded, task, told
+from tests.observe.page.records_to_draw import APP, attempt, begun, recorded, task, told
 from yarnspec.core.messages import commands, events
 from yarnspec.errors import ClusterUnreachable
 from yarnspec.gateway.application.handle import Application
 from yarnspec.gateway.report.application_report import application_report
-from yarnspec.livepage.follower import Drawn, Follower
-from yarnspec.livepage.report import write_report
+from yarnspec.livepage.history_page import write_report
+from yarnspec.livepage.page_follower import Drawn, Follower
 from yarnspec.livepage.server import NEWS, SAME, make_app
 from yarnspec.observe.forms.document import Final, StatusDocument
 from yarnspec.observe.forms.records import Record, encode

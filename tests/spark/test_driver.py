@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.spark.plans import plan
+from tests.spark.plain_plan import plan
 from yarnspec.plan import JAR_FILE, SPARK_JARS_LINK, Program
 from yarnspec.spark import driver as driver_module
 from yarnspec.spark.driver import (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.spark.plans import keeping, plan
+from tests.spark.plain_plan import keeping, plan
 from yarnspec.core.messages.events import ExecutorProfile
 from yarnspec.plan import EXECUTOR_VARIABLES_FILE, JAR_FILE, SPARK_JARS_LINK, SPARK_SECRET_FILE, Plan
 from yarnspec.spark.executor import container_environment, launch_script

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.spark.plans import plan
+from tests.spark.plain_plan import plan
 from yarnspec.spark.log_links import driver_links, executor_links
 from yarnspec.spark.variables import set_variables
 

@@ -60,8 +60,8 @@ from yarnspec.spark.executor import container_environment
 from yarnspec.spark.properties import EPOCH_MAX, history_page, read_shipped
 from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
 from yarnspec.yarn.rm.constraint import constraint_of, in_effect
-from yarnspec.yarn.rm.reports import AttemptReport
 from yarnspec.yarn.rm.resource_manager import ResourceManager
+from yarnspec.yarn.rm.rm_reports import AttemptReport
 from yarnspec.yarn.skein.am_client import SkeinContainers
 
 _log = structlog.get_logger()

@@ -12,7 +12,7 @@ import msgspec
 import uvicorn
 
 from yarnspec.gateway.application.client import NegotiatorClient
-from yarnspec.livepage.follower import Follower
+from yarnspec.livepage.page_follower import Follower
 from yarnspec.livepage.server import IdleClock, make_app
 from yarnspec.observe.http.page_order import PageOrder
 from yarnspec.observe.http.rest import Endpoint

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from yarnspec.livepage.follower import Drawn
+from yarnspec.livepage.page_follower import Drawn
 
 SAME, NEWS = "<!--same-->", "<!--page-->"
 _HEADERS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from yarnspec.reference.pages import PAGES
+from yarnspec.reference.rendered_pages import PAGES
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from integration.bench.detection import applications
+from integration.bench.detection import cluster_runs
 from integration.bench.detection import skew as simulated
 from integration.bench.detection.injection import Stream, injected, placed_again, untouched
 from integration.bench.detection.programs import KINDS
@@ -160,7 +160,7 @@ def record(kinds: tuple[str, ...], again: bool, later: bool, budget_s: float | N
         for kind in missing:
             if deadline is not None and time.monotonic() > deadline:
                 return
-            run = runs[kind] = applications.record(cluster, kind, workspace)
+            run = runs[kind] = cluster_runs.record(cluster, kind, workspace)
             store([runs[name] for name in sorted(runs)], path)
             console.print(f"{kind}: {len(run.tasks)} tasks on {len(run.hosts)} hosts")
 
@@ -178,7 +178,7 @@ def real(only: tuple[int, ...]) -> None:
         for number, (kind, factor, times) in enumerate(REAL):
             if only and number not in only:
                 continue
-            run = applications.beside_slow_host(cluster, kind, factor, times, workspace)
+            run = cluster_runs.beside_slow_host(cluster, kind, factor, times, workspace)
             right.append(run.right)
             verdict = "found, and no other" if run.right else "NOT RIGHT"
             console.print(f"{kind}, {run.slow_host} {factor:g} times slower: {verdict}; blocked: {run.blocked}")
@@ -245,7 +245,7 @@ def rules(seeds: int) -> None:
 def _on_cluster(each: Callable[[Cluster, Path], None]) -> None:
     workspace = Path(tempfile.mkdtemp(prefix="yarnspec-detection-"))
     try:
-        with applications.mini_cluster(workspace / "cluster") as mini:
+        with cluster_runs.mini_cluster(workspace / "cluster") as mini:
             each(Cluster(mini, base_environment()), workspace)
     finally:
         shutil.rmtree(workspace, ignore_errors=True)

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from tests.am.journal.test_epoch_journal import place
-from tests.spark.plans import plan
+from tests.spark.plain_plan import plan
 from yarnspec.am.attempt import history
 from yarnspec.am.attempt.history import ApplicationHistory, CopiedEvents
 from yarnspec.core.messages.commands import BlockHost, FinishApplication

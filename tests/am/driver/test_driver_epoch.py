@@ -10,7 +10,7 @@ from queue import SimpleQueue
 import msgspec
 import pytest
 
-from tests.spark.plans import plan
+from tests.spark.plain_plan import plan
 from yarnspec.am.attempt.am_container import AmContainer
 from yarnspec.am.driver.driver_epoch import DriverEpoch
 from yarnspec.core.messages import events

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from tests.am.world import HandMadeService
-from tests.spark.plans import keeping, plan
+from tests.spark.plain_plan import keeping, plan
 from yarnspec.am.attempt.am_container import AmContainer
 from yarnspec.am.attempt.history import ApplicationHistory
 from yarnspec.am.driver.epochs import DriverEpochs

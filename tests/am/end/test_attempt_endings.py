@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.am.loop.test_shell import Make, World, make
-from tests.spark.plans import plan
+from tests.spark.plain_plan import plan
 from yarnspec.am.end.attempt_endings import CRASHED, ending_of, for_good, unless_replaced, why_ended
 from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.commands import AbandonAttempt, FinishApplication
-from yarnspec.yarn.rm.reports import AttemptReport
+from yarnspec.yarn.rm.rm_reports import AttemptReport
 
 __all__ = ["make"]
 

@@ -13,7 +13,7 @@ from yarnspec.core.lifecycle.restarts import Restarts
 from yarnspec.journal.writer import JournalOptions
 from yarnspec.plan import ExecutorSize, Plan, Program
 from yarnspec.spark.properties import EPOCH_MAX
-from yarnspec.yarn.rm.reports import AttemptReport
+from yarnspec.yarn.rm.rm_reports import AttemptReport
 
 
 def plan(*settings: str) -> Plan:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.spark.plans import keeping, plan
+from tests.spark.plain_plan import keeping, plan
 from yarnspec import options
 from yarnspec.am.attempt.am_container import AmContainer
 from yarnspec.am.attempt.history import ApplicationHistory

@@ -13,7 +13,7 @@ import pytest
 from tests.am.world import APP, HandMadeBridge, HandMadeService
 from yarnspec.am.executors.executor_containers import ExecutorContainers
 from yarnspec.am.executors.placement_file import PlacementFile
-from yarnspec.am.journal.journal_recorder import Recording
+from yarnspec.am.journal.background_journal import BackgroundJournal
 from yarnspec.am.loop.shell import Shell
 from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.carried import CarriedBlocks
@@ -51,7 +51,7 @@ class Script:
 
 
 class Driver:
-    def __init__(self, done: list[str], recording: Recording) -> None:
+    def __init__(self, done: list[str], recording: BackgroundJournal) -> None:
         self.address = "h:1"
         self.epoch = 1
         self.recording = recording
@@ -96,7 +96,7 @@ class World:
         self.done: list[str] = []
         self.service = HandMadeService()
         self.kept = Kept()
-        self.driver = Driver(self.done, cast(Recording, self.kept))
+        self.driver = Driver(self.done, cast(BackgroundJournal, self.kept))
         self.log = EventLogs(1)
         self.now_ms = 1_000_000
         self.shell = Shell(

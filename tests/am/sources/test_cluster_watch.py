@@ -6,13 +6,13 @@ from typing import Any, cast
 
 import pytest
 
-from tests.gateway.healthy import host
+from tests.gateway.calm_cluster import host
 from yarnspec.am.sources.cluster_watch import ClusterWatch
 from yarnspec.core.messages import events
 from yarnspec.core.messages.events import Event
 from yarnspec.errors import ClusterUnreachable
-from yarnspec.yarn.rm.reports import Host
 from yarnspec.yarn.rm.resource_manager import ResourceManager
+from yarnspec.yarn.rm.rm_reports import Host
 
 
 class Watched:

@@ -33,8 +33,8 @@ from yarnspec.observe.log.history import ApplicationRecord, History
 from yarnspec.yarn.files.cluster_blocks import ClusterBlocks
 from yarnspec.yarn.files.local_files import LocalFiles
 from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
-from yarnspec.yarn.rm.reports import ApplicationReport as Report
-from yarnspec.yarn.rm.reports import AttemptReport, Host
+from yarnspec.yarn.rm.rm_reports import ApplicationReport as Report
+from yarnspec.yarn.rm.rm_reports import AttemptReport, Host
 
 APP = "application_1700000000000_0001"
 AM = "container_1700000000000_0001_01_000001"

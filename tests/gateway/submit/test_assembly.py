@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.spark.plans import keeping, plan
+from tests.spark.plain_plan import keeping, plan
 from yarnspec.gateway.submit import assembly
 from yarnspec.gateway.submit.assembly import AmSize, Shipment, acls_of, assemble
 from yarnspec.plan import (

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from tests.cli.conftest import Run
+from tests.gateway.calm_cluster import Rm, host
 from tests.gateway.cluster import HandMadeCluster, report
-from tests.gateway.healthy import Rm, host
 from tests.yarn.server import documents
 from yarnspec.errors import ClusterUnreachable, ResourcesTimedOut, UsageError
 from yarnspec.gateway.cluster.access import Cluster

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.gateway.calm_cluster import Rm
 from tests.gateway.cluster import APP, HandMadeCluster, report
-from tests.gateway.healthy import Rm
 from yarnspec.errors import ResourcesTimedOut, UsageError
 from yarnspec.gateway.submit import hostcheck
 from yarnspec.gateway.submit.hostcheck import HostPython, run_python_on_a_host
-from yarnspec.yarn.rm.reports import ApplicationReport
+from yarnspec.yarn.rm.rm_reports import ApplicationReport
 from yarnspec.yarn.skein.skein_application import SkeinApplication, specification
 from yarnspec.yarn.skein.skein_submission import Submitted
 

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.gateway.calm_cluster import Rm, host
 from tests.gateway.cluster import HandMadeCluster
-from tests.gateway.healthy import Rm, host
 from tests.gateway.lines import read
 from yarnspec.core.messages.events import ClusterBlock
 from yarnspec.errors import ClusterUnreachable, NotFound, UsageError

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 import yarnspec
+from tests.gateway.calm_cluster import Rm
 from tests.gateway.cluster import APP, HandMadeCluster, report
-from tests.gateway.healthy import Rm
 from yarnspec.errors import ClusterUnreachable, NotAllowed, UsageError
 from yarnspec.gateway.cluster.access import Cluster
 from yarnspec.gateway.flags.request import SubmitRequest

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.observe.page.histories import task
+from tests.observe.page.records_to_draw import task
 from yarnspec.core.messages.commands import Warn
 from yarnspec.observe.log.copied_log import lines_after
 from yarnspec.observe.log.eventlog import EventLog

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from integration.sections import SECTIONS, differences
 from tests.observe.messages import messages
-from tests.observe.page.histories import APP, START_MS, attempt, drawn, folded, many, recorded, task, told
+from tests.observe.page.records_to_draw import APP, START_MS, attempt, drawn, folded, many, recorded, task, told
 from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event

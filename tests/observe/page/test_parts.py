@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.observe.page.histories import START_MS, attempt, begun, folded, many, recorded, task, told
+from tests.observe.page.records_to_draw import START_MS, attempt, begun, folded, many, recorded, task, told
 from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.observations import State
 from yarnspec.core.messages.recoveryevents import ShuffleRestored

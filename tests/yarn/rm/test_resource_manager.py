@@ -11,8 +11,8 @@ from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
 from yarnspec.yarn.rm import rm_documents
 from yarnspec.yarn.rm.hosts import check_fits, check_known, check_resources
 from yarnspec.yarn.rm.placement_mode import resolve
-from yarnspec.yarn.rm.reports import Host, Size
 from yarnspec.yarn.rm.resource_manager import ResourceManager, application_of, check_container_id, host_of
+from yarnspec.yarn.rm.rm_reports import Host, Size
 
 APPLICATION = "application_1795230379752_0002"
 CLUSTER = "/ws/v1/cluster"

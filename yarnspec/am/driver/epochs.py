@@ -11,8 +11,8 @@ from yarnspec.am.attempt.am_container import AmContainer
 from yarnspec.am.attempt.history import ApplicationHistory
 from yarnspec.am.driver.driver_epoch import DriverEpoch
 from yarnspec.am.executors.executor_containers import ExecutorContainers
+from yarnspec.am.journal.background_journal import BackgroundJournal
 from yarnspec.am.journal.epoch_journal import EpochJournal
-from yarnspec.am.journal.journal_recorder import Recording
 from yarnspec.am.sources.event_sources import DriverEvents, TaskFeed
 from yarnspec.core.messages.events import Event
 from yarnspec.plan import Plan
@@ -69,7 +69,7 @@ class DriverEpochs:
         return self._now.driver.gate
 
     @property
-    def recording(self) -> Recording | None:
+    def recording(self) -> BackgroundJournal | None:
         """The journal of this epoch, or None if nothing is recorded."""
         return self._now.kept.recording
 
@@ -155,7 +155,7 @@ class _Epoch:
         self._told.watcher.stop(0)
 
 
-def _connected(listener: Listener, recording: Recording | None, bridge: DriverBridge) -> None:
+def _connected(listener: Listener, recording: BackgroundJournal | None, bridge: DriverBridge) -> None:
     listener.driver_connected(bridge)
     if recording is not None:
         recording.connected(bridge)

@@ -10,7 +10,7 @@ import structlog
 from yarnspec.am.loop.shell import Ending, Shell
 from yarnspec.core.messages.commands import EXIT_FAILED, AbandonAttempt, FinishApplication
 from yarnspec.plan import Plan
-from yarnspec.yarn.rm.reports import AttemptReport
+from yarnspec.yarn.rm.rm_reports import AttemptReport
 
 _log = structlog.get_logger()
 

@@ -10,8 +10,8 @@ import structlog
 
 from yarnspec.am.attempt.am_container import AmContainer
 from yarnspec.am.attempt.history import ApplicationHistory
-from yarnspec.am.attempt.program import identify
-from yarnspec.am.journal.journal_recorder import Recording
+from yarnspec.am.attempt.program_identity import identify
+from yarnspec.am.journal.background_journal import BackgroundJournal
 from yarnspec.am.sources.mapoutputs import MapOutputs
 from yarnspec.core.journal.journalrecords import EpochBegan
 from yarnspec.core.messages.events import Event
@@ -32,7 +32,7 @@ _JOURNAL_S = 10.0
 class EpochJournal:
     """The work of one epoch that is kept. With recovery off nothing is kept, and every method does nothing."""
 
-    def __init__(self, recording: Recording | None, announcement: Path) -> None:
+    def __init__(self, recording: BackgroundJournal | None, announcement: Path) -> None:
         self.recording = recording
         self._outputs: MapOutputs | None = None
         if recording is not None:
@@ -75,7 +75,7 @@ class EpochJournal:
             store = AppendStore() if options.journal_appends else PerFlushStore()
             return history.begin_journal(began, journal_options, store, on_stopped=on_stopped, on_written=on_written)
 
-        recording = Recording(
+        recording = BackgroundJournal(
             began,
             begin=begin,
             look=lambda: history.look_for_later_epoch(epoch),

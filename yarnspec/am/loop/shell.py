@@ -18,7 +18,7 @@ import structlog
 
 from yarnspec.am.executors.executor_containers import ExecutorContainers
 from yarnspec.am.executors.placement_file import PlacementFile
-from yarnspec.am.journal.journal_recorder import Recording
+from yarnspec.am.journal.background_journal import BackgroundJournal
 from yarnspec.am.loop.driver_commands import ORDERS, DriverCommandQueue, grouped
 from yarnspec.am.loop.inbox import Inbox, Question
 from yarnspec.core.lifecycle.refusals import COMMANDS
@@ -56,7 +56,7 @@ class RestartableDriver(Protocol):
         """The number of the running epoch."""
 
     @property
-    def recording(self) -> Recording | None:
+    def recording(self) -> BackgroundJournal | None:
         """The journal of this epoch, or None if nothing is recorded."""
 
     def begin(self, epoch: int) -> None:

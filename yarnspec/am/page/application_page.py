@@ -38,7 +38,7 @@ class ApplicationPage:
         """Write the page into the history, in a process of its own; what fails there is logged, and no more."""
         try:
             subprocess.run(
-                [sys.executable, "-m", "yarnspec.livepage.report"], input=msgspec.json.encode(order), check=True,
+                [sys.executable, "-m", "yarnspec.livepage.history_page"], input=msgspec.json.encode(order), check=True,
                 capture_output=True, timeout=_REPORT_S,
             )  # fmt: skip
         except subprocess.CalledProcessError as error:

@@ -37,7 +37,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Base of everything that ``Negotiator.handle`` returns."""
 
     IN_JOURNAL: ClassVar[bool] = False
-    """Whether the journal carries the command out: ``am/journal/journal_recorder.py``."""
+    """Whether the journal carries the command out: ``am/journal/background_journal.py``."""
 
     reason: str
 

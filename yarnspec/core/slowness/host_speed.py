@@ -24,7 +24,7 @@ from yarnspec.core.slowness.likelihood import add_up
 from yarnspec.core.slowness.reference_times import SAMPLE, References, reference_state
 from yarnspec.core.slowness.stage_evidence import HostEvidence, StageEvidence
 from yarnspec.core.tasks.columns import Column, Columns, numbered
-from yarnspec.core.tasks.places import UNKNOWN, Names
+from yarnspec.core.tasks.place_numbers import UNKNOWN, Names
 from yarnspec.core.tasks.stagetasks import StageTasks
 from yarnspec.core.tasks.task_table import Happened, StageKey, TaskTable
 

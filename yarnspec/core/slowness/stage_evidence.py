@@ -19,7 +19,7 @@ from yarnspec.core.slowness.counters import Rates, rates
 from yarnspec.core.slowness.likelihood import MOST, Sample, shifts, weigh
 from yarnspec.core.slowness.reference_times import References, weighty_hosts
 from yarnspec.core.tasks.columns import Column, numbered
-from yarnspec.core.tasks.places import UNKNOWN
+from yarnspec.core.tasks.place_numbers import UNKNOWN
 from yarnspec.core.tasks.stagetasks import StageTasks
 
 _LATEST = 16

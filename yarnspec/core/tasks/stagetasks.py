@@ -10,7 +10,7 @@ import numpy as np
 
 from yarnspec.core.messages.observations import NONE, Failure, Observations, RowKind, StageFlag, State
 from yarnspec.core.tasks.columns import Column, Columns
-from yarnspec.core.tasks.places import NEVER, Names, Places
+from yarnspec.core.tasks.place_numbers import NEVER, Names, Places
 
 MAX_TASKS = 10_000_000
 """An index beyond is not believed: columns by index would take the memory of the machine."""

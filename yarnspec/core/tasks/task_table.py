@@ -16,7 +16,7 @@ import numpy as np
 
 from yarnspec.core.messages.observations import NONE, Failure, Observations, RowKind, StageFlag, State
 from yarnspec.core.tasks.columns import Column
-from yarnspec.core.tasks.places import UNKNOWN, Places
+from yarnspec.core.tasks.place_numbers import UNKNOWN, Places
 from yarnspec.core.tasks.stagetasks import Batch, StageTasks, TaskAttempt
 
 _ENDED_KEYS_KEPT = 10_000

@@ -6,7 +6,7 @@ import msgspec
 
 from yarnspec.core.messages.commands import EXIT_FAILED, EXIT_KILLED
 from yarnspec.observe.forms.document import ContainerStatus, Final, Links, StatusDocument
-from yarnspec.yarn.rm.reports import ApplicationReport as Report
+from yarnspec.yarn.rm.rm_reports import ApplicationReport as Report
 
 _EXIT_CODES = {"SUCCEEDED": 0, "FAILED": EXIT_FAILED, "KILLED": EXIT_KILLED}
 

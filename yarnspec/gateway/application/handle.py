@@ -18,7 +18,7 @@ from yarnspec.gateway.application.eventstream import EventStream
 from yarnspec.gateway.application.kill_cleanup import GivenUp, clean_up
 from yarnspec.gateway.application.reasons import Explaining
 from yarnspec.gateway.cluster.access import Cluster
-from yarnspec.gateway.cluster.applications import LAST, newest
+from yarnspec.gateway.cluster.application_list import LAST, newest
 from yarnspec.gateway.logs.nodelogs import NodeLogs
 from yarnspec.gateway.logs.outputrest import OutputRest
 from yarnspec.gateway.logs.role_logs import DRIVER_FILES, LogContainer, LogPiece, LogReader, Role
@@ -31,8 +31,8 @@ from yarnspec.observe.status.metrics import exposition
 from yarnspec.observe.status.status_fold import StatusFold
 from yarnspec.options import Options
 from yarnspec.units import parse_duration_ms
-from yarnspec.yarn.rm.reports import ApplicationReport as Report
 from yarnspec.yarn.rm.resource_manager import attempt_of
+from yarnspec.yarn.rm.rm_reports import ApplicationReport as Report
 from yarnspec.yarn.rm.yarn_command import aggregated_logs, kill_application
 from yarnspec.yarn.skein.staging_directory import staging_directory
 

@@ -9,7 +9,7 @@ from yarnspec.gateway.application import ended_status as ended
 from yarnspec.gateway.cluster.access import Cluster
 from yarnspec.observe.forms.document import Final, StatusDocument
 from yarnspec.observe.log.history import ApplicationRecord, Result
-from yarnspec.yarn.rm.reports import ApplicationReport as Report
+from yarnspec.yarn.rm.rm_reports import ApplicationReport as Report
 from yarnspec.yarn.skein.staging_directory import staging_directory
 
 

@@ -8,7 +8,7 @@ from yarnspec.core.options.placement import PlacementSettings
 from yarnspec.errors import UsageError
 from yarnspec.yarn.rm.constraint import check_hosts, check_tags, follows_tags, parse
 from yarnspec.yarn.rm.placement_mode import ResolvedMode
-from yarnspec.yarn.rm.reports import Host
+from yarnspec.yarn.rm.rm_reports import Host
 
 
 def check_constraint(options: PlacementSettings, mode: ResolvedMode, hosts: Iterable[Host], *, label: str) -> None:

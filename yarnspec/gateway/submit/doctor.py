@@ -30,7 +30,7 @@ from yarnspec.yarn.hadoop.clock import http_skew_ms, now_ms, skew_ms
 from yarnspec.yarn.hadoop.hadoop_conf import passed_over
 from yarnspec.yarn.rm.hosts import ALL_STATES, check_fits
 from yarnspec.yarn.rm.placement_mode import resolve
-from yarnspec.yarn.rm.reports import Host, Queue, Size
+from yarnspec.yarn.rm.rm_reports import Host, Queue, Size
 from yarnspec.yarn.rm.yarn_command import class_path, yarn_program
 from yarnspec.yarn.skein.client_driver import java_command
 

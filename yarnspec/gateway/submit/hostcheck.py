@@ -19,7 +19,7 @@ from yarnspec.gateway.translation.shipping import Hold
 from yarnspec.jvm import jar_path
 from yarnspec.plan import HADOOP_CONF_JAR_FILE, JAR_FILE
 from yarnspec.yarn.hadoop.hadoop_conf import write_conf_jar
-from yarnspec.yarn.rm.reports import ApplicationReport
+from yarnspec.yarn.rm.rm_reports import ApplicationReport
 from yarnspec.yarn.rm.yarn_command import kill_application
 from yarnspec.yarn.skein.skein_application import LocalizedFile, SkeinApplication, SkeinContainer
 from yarnspec.yarn.skein.skein_submission import SubmissionHook, submit

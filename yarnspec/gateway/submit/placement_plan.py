@@ -26,7 +26,7 @@ from yarnspec.units import format_duration
 from yarnspec.yarn.rm.constraint import constraint_of, in_effect
 from yarnspec.yarn.rm.hosts import ALL_STATES, report_of
 from yarnspec.yarn.rm.placement_mode import resolve
-from yarnspec.yarn.rm.reports import Host
+from yarnspec.yarn.rm.rm_reports import Host
 
 
 class PlannedContainer(msgspec.Struct, frozen=True, kw_only=True):

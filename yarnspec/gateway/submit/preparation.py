@@ -39,7 +39,7 @@ from yarnspec.yarn.hadoop.hadoop_conf import (
 from yarnspec.yarn.hadoop.option_files import load_options
 from yarnspec.yarn.rm.hosts import ALL_STATES, check_fits, check_known, check_resources
 from yarnspec.yarn.rm.placement_mode import ResolvedMode, resolve
-from yarnspec.yarn.rm.reports import Host, Size
+from yarnspec.yarn.rm.rm_reports import Host, Size
 from yarnspec.yarn.skein.skein_application import UNCOUNTED_ATTEMPTS, LocalizedFile, SkeinApplication
 from yarnspec.yarn.skein.skein_submission import AmHost, RolledLogs, SubmissionHook
 

@@ -10,12 +10,12 @@ from functools import partial
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import KillAttempt, LaunchCopy, UpdateTaskBlocks, WithdrawCopy
 from yarnspec.core.messages.observations import Failure, StageFlag, State
+from yarnspec.simulate.world.awaited_outputs import Waits
 from yarnspec.simulate.world.clock import START_MS, Clock
 from yarnspec.simulate.world.feed import Feed
 from yarnspec.simulate.world.rules import Rules
 from yarnspec.simulate.world.scenario import JobPlan, Scenario, StagePlan
 from yarnspec.simulate.world.stagerun import SimulatedAttempt, StageRun
-from yarnspec.simulate.world.waits import Waits
 
 _FAILURES_MAX = 3  # of a task: the fourth would end the job, and is spared
 _KILL_MS = (20, 200)

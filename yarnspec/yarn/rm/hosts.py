@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from yarnspec.core.messages.events import HostReport
 from yarnspec.errors import NotFound, UsageError
 from yarnspec.yarn.rm.constraint import Constraint
-from yarnspec.yarn.rm.reports import Host, Size
+from yarnspec.yarn.rm.rm_reports import Host, Size
 
 ALL_STATES = ("NEW", "RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN")
 

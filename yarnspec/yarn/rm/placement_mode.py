@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from yarnspec.errors import UsageError
-from yarnspec.yarn.rm.reports import Host
+from yarnspec.yarn.rm.rm_reports import Host
 
 DEFAULT_ATTRIBUTE = "nm.yarn.io/host"
 _HANDLER_KEY = "yarn.resourcemanager.placement-constraints.handler"

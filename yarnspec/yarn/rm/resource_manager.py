@@ -17,8 +17,16 @@ from yarnspec.ids import is_application_id
 from yarnspec.yarn.hadoop.closing import Closing
 from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf, RmAddress
 from yarnspec.yarn.rm import rm_documents
-from yarnspec.yarn.rm.reports import ApplicationReport, AttemptReport, ClusterInfo, ContainerReport, Host, Queue, Size
 from yarnspec.yarn.rm.rest import RestClient
+from yarnspec.yarn.rm.rm_reports import (
+    ApplicationReport,
+    AttemptReport,
+    ClusterInfo,
+    ContainerReport,
+    Host,
+    Queue,
+    Size,
+)
 
 CONNECT_TIMEOUT_S = 25.0
 APPLICATION_TYPE = "yarnspec"

@@ -1,4 +1,4 @@
-"""The ResourceManager's documents, read into the values of reports.py.
+"""The ResourceManager's documents, read into the values of rm_reports.py.
 
 Hadoop writes an empty list as null or ``{}``, and a list of one sometimes as the element itself. It leaves out unknown
 values. All of that is read here.
@@ -10,7 +10,15 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from yarnspec.yarn.rm.reports import ApplicationReport, AttemptReport, ClusterInfo, ContainerReport, Host, Queue, Size
+from yarnspec.yarn.rm.rm_reports import (
+    ApplicationReport,
+    AttemptReport,
+    ClusterInfo,
+    ContainerReport,
+    Host,
+    Queue,
+    Size,
+)
 
 _SHOWN_REASONS = 3
 _USUAL_TYPES = frozenset({"memory-mb", "vcores"})

@@ -10,8 +10,8 @@ cluster on the same HDFS, may have the application running.
 from __future__ import annotations
 
 from yarnspec.yarn.files.cluster_files import Files
-from yarnspec.yarn.rm.reports import FINISHED_STATES
 from yarnspec.yarn.rm.resource_manager import APPLICATION_TYPE, ResourceManager
+from yarnspec.yarn.rm.rm_reports import FINISHED_STATES
 
 _PARENT = ".skein"
 

@@ -27,10 +27,10 @@ import org.yarnspec.mapoutputs.LiveAdoption;
 import org.yarnspec.mapoutputs.SavedOutputs;
 import org.yarnspec.mapoutputs.WatchedShuffleStatus;
 import org.yarnspec.signature.Circumstances;
+import org.yarnspec.signature.DriverSignatures;
 import org.yarnspec.signature.RangeBounds;
 import org.yarnspec.signature.ShuffleMetrics;
 import org.yarnspec.signature.Signature;
-import org.yarnspec.signature.Signatures;
 import org.yarnspec.spark.Failures;
 import org.yarnspec.spark.Fields;
 import org.yarnspec.spark.Lineage;
@@ -60,7 +60,7 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
     private final FrameFeed frames;
     private final FinishedMaps finished;
     private final SavedOutputs saved;
-    private final Signatures signatures;
+    private final DriverSignatures signatures;
     private final Accumulated accumulated;
     private final Questions questions = new Questions(this::stopRecordingAll);
     private final Restoring restoring;
@@ -77,7 +77,7 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
 
     public Recovery(int epoch, Outbox outbox, FrameFeed frames, SavedOutputs saved, long windowMs, boolean repeatable) {
         this.epoch = epoch;
-        this.signatures = new Signatures(repeatable);
+        this.signatures = new DriverSignatures(repeatable);
         this.outbox = outbox;
         this.frames = frames;
         this.finished = new FinishedMaps(epoch, outbox, frames);

@@ -61,7 +61,7 @@ public final class DataOrigin implements ShuffleIdentities {
     public static String of(Dataset<Row> data) {
         DataOrigin origin = new DataOrigin();
         return origin.told(data.sparkSession().sparkContext(), () -> {
-            Signatures.addSettings(
+            DriverSignatures.addSettings(
                     origin.values, data.sparkSession().sessionState().conf());
             // A view for the session says when it was made.
             origin.addPlan(EliminateView.apply(
@@ -72,7 +72,7 @@ public final class DataOrigin implements ShuffleIdentities {
     private String told(SparkContext context, Runnable data) {
         try {
             ADDED.add(into, context);
-            Signatures.addSettings(values, context.conf().getAllAsJavaMap());
+            DriverSignatures.addSettings(values, context.conf().getAllAsJavaMap());
             data.run();
             return into.hex();
         } catch (RuntimeException | LinkageError | StackOverflowError e) {

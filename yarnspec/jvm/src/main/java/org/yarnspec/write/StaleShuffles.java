@@ -14,8 +14,8 @@ import org.apache.spark.scheduler.ShuffleMapStage;
 import org.apache.spark.scheduler.Stage;
 import org.yarnspec.mapoutputs.EpochNumbers;
 import org.yarnspec.mapoutputs.LiveAdoption;
+import org.yarnspec.signature.DriverSignatures;
 import org.yarnspec.signature.Signature;
-import org.yarnspec.signature.Signatures;
 import org.yarnspec.spark.Lineage;
 
 /**
@@ -26,14 +26,14 @@ import org.yarnspec.spark.Lineage;
  * made of it, and it is said why.
  */
 public final class StaleShuffles {
-    private final Signatures signatures;
+    private final DriverSignatures signatures;
     private final Map<Integer, String> why = new ConcurrentHashMap<>();
     /** The shuffles that this driver's shown outputs were made of, each with the shuffles below it. */
     private final Map<Integer, Set<Integer>> shown = new HashMap<>();
 
     private final Map<Integer, KeptEpochs> kept = new HashMap<>();
 
-    public StaleShuffles(Signatures signatures) {
+    public StaleShuffles(DriverSignatures signatures) {
         this.signatures = signatures;
     }
 

@@ -30,8 +30,8 @@ import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationComm
 import org.yarnspec.channel.Outbox;
 import org.yarnspec.files.WrittenFiles;
 import org.yarnspec.mapoutputs.SavedOutputs;
+import org.yarnspec.signature.DriverSignatures;
 import org.yarnspec.signature.Signature;
-import org.yarnspec.signature.Signatures;
 import org.yarnspec.signature.WriteTurns;
 import org.yarnspec.spark.Failures;
 import org.yarnspec.spark.Fields;
@@ -56,7 +56,7 @@ public final class Writes {
     private static volatile Writes current;
 
     private volatile SparkContext context;
-    private final Signatures signatures;
+    private final DriverSignatures signatures;
     private final StaleShuffles stale;
     private final WriteQuestions questions;
     private final Unrecorded unrecorded;
@@ -97,7 +97,11 @@ public final class Writes {
     private record WriteKey(String execution, String path) {}
 
     public Writes(
-            SparkContext context, Outbox outbox, Signatures signatures, StaleShuffles stale, Unrecorded unrecorded) {
+            SparkContext context,
+            Outbox outbox,
+            DriverSignatures signatures,
+            StaleShuffles stale,
+            Unrecorded unrecorded) {
         this.context = context;
         this.signatures = signatures;
         this.stale = stale;
@@ -243,7 +247,8 @@ public final class Writes {
     /** A shuffle was made, perhaps for the write that this thread works for. A driver that leaves that out makes none. */
     public void made(Signature shuffle) {
         if (saving.get() == null) { // else it is made again to find out whether the write is there
-            ofThisQuery().ifPresent(write -> write.made().merge(Signatures.withoutNumber(shuffle), 1, Integer::sum));
+            ofThisQuery()
+                    .ifPresent(write -> write.made().merge(DriverSignatures.withoutNumber(shuffle), 1, Integer::sum));
         }
     }
 

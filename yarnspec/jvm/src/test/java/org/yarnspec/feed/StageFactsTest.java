@@ -353,7 +353,7 @@ class StageFactsTest {
     /** A format of a database, say. */
     public static final class NoFiles implements InputFormat<NullWritable, Text> {
         /** A part of it. */
-        public static final class Part implements InputSplit {
+        public static final class EmptySplit implements InputSplit {
             @Override
             public long getLength() {
                 return 1;
@@ -373,7 +373,7 @@ class StageFactsTest {
 
         @Override
         public InputSplit[] getSplits(JobConf conf, int wanted) {
-            return new InputSplit[] {new Part(), new Part()};
+            return new InputSplit[] {new EmptySplit(), new EmptySplit()};
         }
 
         @Override

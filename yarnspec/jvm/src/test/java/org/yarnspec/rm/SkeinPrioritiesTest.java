@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 class SkeinPrioritiesTest {
 
     /** Shaped like Skein's application master where it matters. */
-    static final class Master {
+    static final class PriorityMaster {
         private final TreeMap<Priority, String> priorities = new TreeMap<>();
 
         int next() {
@@ -20,7 +20,7 @@ class SkeinPrioritiesTest {
 
     @Test
     void theLastKeyIsTheHighestNumberAfterwards() throws Exception {
-        Master master = new Master();
+        PriorityMaster master = new PriorityMaster();
         master.priorities.put(Priority.newInstance(1), "first");
         master.priorities.put(Priority.newInstance(2), "second");
         assertEquals(2, master.next(), "the mistake: 2 is in use");

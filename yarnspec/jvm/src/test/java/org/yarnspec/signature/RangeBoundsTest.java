@@ -105,7 +105,7 @@ class RangeBoundsTest {
                 false,
                 List.of(),
                 "");
-        Signatures signatures = new Signatures(false);
+        DriverSignatures signatures = new DriverSignatures(false);
         signatures.registered(1, sort, bounds);
         return signatures.of(1);
     }

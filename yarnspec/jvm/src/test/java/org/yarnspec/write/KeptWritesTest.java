@@ -18,8 +18,8 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.yarnspec.files.WrittenFiles;
+import org.yarnspec.signature.DriverSignatures;
 import org.yarnspec.signature.Signature;
-import org.yarnspec.signature.Signatures;
 import org.yarnspec.spark.Lineage;
 import org.yarnspec.testing.DriverLife;
 import scala.Enumeration;
@@ -64,7 +64,7 @@ class KeptWritesTest {
     @Test
     void twoWritesOfDifferentLivesAreNotKeptWhenWhatTheyWereMadeOfIsGone() throws Exception {
         try (DriverLife life = new DriverLife(3, null, Map.of())) {
-            Signatures signatures = new Signatures(false);
+            DriverSignatures signatures = new DriverSignatures(false);
             signatures.registered(SHUFFLE, Signature.ofUnknownShuffle(List.of(), "a test"), null);
             Signature write = Signature.ofUnknownWrite("out", List.of(SHUFFLE));
             StaleShuffles same = new StaleShuffles(signatures);

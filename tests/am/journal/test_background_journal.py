@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from yarnspec.am.journal import journal_recorder
-from yarnspec.am.journal.journal_recorder import Recording
+from yarnspec.am.journal import background_journal
+from yarnspec.am.journal.background_journal import BackgroundJournal
 from yarnspec.core.journal.journalrecords import ApplicationRegistered, Carried, Determinism, EpochBegan, InputsRead
 from yarnspec.core.journal.overdue import Wait
 from yarnspec.core.messages import commands
@@ -77,7 +77,7 @@ class Epoch:
         self.durable: queue.SimpleQueue[int] = queue.SimpleQueue()
         self.words: queue.SimpleQueue[dict[str, int]] = queue.SimpleQueue()
         self.bridge = Bridge()
-        self.recording = Recording(
+        self.recording = BackgroundJournal(
             self.began,
             begin=self._begin,
             look=lambda: self.files.check(number),
@@ -295,7 +295,7 @@ def test_what_was_put_aside_and_cannot_be_read_costs_the_recovery_of_that_epoch(
         raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as patched:
-        patched.setattr("yarnspec.am.journal.journal_recorder.saved_shuffles", unreadable)
+        patched.setattr("yarnspec.am.journal.background_journal.saved_shuffles", unreadable)
         second = Epoch(tmp_path, 2)
         told = [second.told.get(timeout=DEADLINE_S) for _ in range(2)]
     (replayed,) = [one for one in told if isinstance(one, rec.JournalReplayed)]
@@ -559,7 +559,7 @@ def test_an_epoch_whose_journal_could_not_be_opened_leaves_word_of_it(
 
     said = Layout.say_stopped
     monkeypatch.setattr(Layout, "say_stopped", say_stopped)
-    monkeypatch.setattr(journal_recorder, "_AGAIN_S", 0.01)
+    monkeypatch.setattr(background_journal, "_AGAIN_S", 0.01)
     first = Epoch(tmp_path, 1, store=Interrupted(fail))
     assert "Input/output error" in first.replayed().off
     assert go_on(first)["action"] == "run"
@@ -618,7 +618,7 @@ def test_a_driver_that_was_replaced_must_not_commit_where_what_was_recorded_coul
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(journal_recorder, "progress_of", lambda _: 1 // 0)
+        patched.setattr(background_journal, "progress_of", lambda _: 1 // 0)
         zombie = Epoch(tmp_path, 1)
         assert zombie.replayed().off
     assert go_on(zombie)["action"] == "run"

@@ -53,7 +53,7 @@ import scala.jdk.javaapi.CollectionConverters;
  * <p>A wrong match is a wrong result. So whatever is not known makes a shuffle one that is never reused, and with it those
  * above.
  */
-public final class Signatures implements ShuffleIdentities {
+public final class DriverSignatures implements ShuffleIdentities {
     /** Settings of Spark's that change the bytes of a shuffle or what is computed. */
     private static final List<String> SETTINGS = List.of(
             "spark.serializer",
@@ -91,7 +91,7 @@ public final class Signatures implements ShuffleIdentities {
      *
      * @param repeatable somebody says that functions of the program's give the same each time
      */
-    public Signatures(boolean repeatable) {
+    public DriverSignatures(boolean repeatable) {
         this.repeatable = repeatable;
     }
 

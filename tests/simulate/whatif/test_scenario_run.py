@@ -13,7 +13,7 @@ import pytest
 
 from yarnspec.gateway.simulation.comparison import variants
 from yarnspec.gateway.simulation.scenario_file import read_scenario
-from yarnspec.simulate.whatif.simulation import simulate
+from yarnspec.simulate.whatif.scenario_run import simulate
 from yarnspec.simulate.whatif.slots import FreeSlots
 
 SHIPPED = sorted((Path(__file__).parents[3] / "conf" / "scenarios").glob("*.yaml"))
@@ -49,7 +49,7 @@ def test_every_chance_comes_to_the_end_of_the_program(first: int) -> None:
 def test_the_same_seed_gives_the_same_hash_also_in_a_process_that_hashes_otherwise() -> None:
     code = (
         "import sys; from yarnspec.gateway.simulation.scenario_file import read_scenario\n"
-        "from yarnspec.simulate.whatif.simulation import simulate\n"
+        "from yarnspec.simulate.whatif.scenario_run import simulate\n"
         "text = sys.stdin.read()\n"
         "for seed in (1, 2, 3): print(simulate(read_scenario(text, 'small', seed).plan).digest)\n"
     )

@@ -6,7 +6,7 @@ import sys
 
 import msgspec
 
-from yarnspec.livepage.follower import Follower
+from yarnspec.livepage.page_follower import Follower
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.http.page_order import PageOrder
 from yarnspec.observe.log.history import History

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.gateway.cluster import HOSTS, HandMadeResourceManager
 from yarnspec.errors import ClusterUnreachable, NotFound
-from yarnspec.yarn.rm.reports import ApplicationReport, ClusterInfo, Host, Queue, Size
+from yarnspec.yarn.rm.rm_reports import ApplicationReport, ClusterInfo, Host, Queue, Size
 
 
 def host(name: str, **more: Any) -> Host:

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.spark.plans import plan
-from yarnspec.am.attempt.program import UnknownProgramError, identify
+from tests.spark.plain_plan import plan
+from yarnspec.am.attempt.program_identity import UnknownProgramError, identify
 from yarnspec.core.journal.journalrecords import ApplicationRegistered
 from yarnspec.plan import Plan, Program
 

@@ -8,8 +8,8 @@ from yarnspec.errors import ClusterUnreachable, NotFound
 from yarnspec.gateway.cluster.access import Cluster
 from yarnspec.ids import id_order
 from yarnspec.observe.forms.document import ENDED_STATES
-from yarnspec.yarn.rm.reports import ApplicationReport
 from yarnspec.yarn.rm.resource_manager import APPLICATION_TYPE
+from yarnspec.yarn.rm.rm_reports import ApplicationReport
 
 LAST = "last"
 """Stands for the newest application wherever an id is asked for."""

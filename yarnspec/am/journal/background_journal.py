@@ -84,7 +84,7 @@ Begin = Callable[[Callable[[Stopped], None], Callable[[int], None]], tuple[OpenJ
 """Opens the journal, given who is told when nothing can be written any more, and how far all is on disk."""
 
 
-class Recording:
+class BackgroundJournal:
     """The journal of one epoch.
 
     Args:

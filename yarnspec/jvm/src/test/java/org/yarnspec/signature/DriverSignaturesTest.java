@@ -58,7 +58,7 @@ import org.yarnspec.testing.FakeCluster;
 import scala.runtime.BoxedUnit;
 
 /** When two shuffles are the same, and of which ones nobody can say. Nothing is run: a shuffle is declared before. */
-class SignaturesTest {
+class DriverSignaturesTest {
     @TempDir
     private Path directory;
 
