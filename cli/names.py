@@ -25,7 +25,7 @@ class _FromTheCluster(click.ParamType[str]):
         self._files = files
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's signature
-        """What begins like that; files as well, where one may be named."""
+        """Return the names that begin with ``incomplete``, and files where one may be named."""
         files = [CompletionItem(incomplete, type="file")] if self._files else []
         return [*self._from_the_cluster(incomplete), *files]
 

@@ -309,7 +309,7 @@ def test_a_name_of_a_detector_of_the_proposals_chooses_it(tmp_path: Path, name: 
         assert loaded.options.detector.kind == "execution-time"
         assert loaded.origins["detector.kind"] == f"{place}, as {name}"
         assert loaded.warnings[1:] == (
-            f"option '{name}' ({place}) is one of the detector execution-time, which is chosen by it: "
+            f"option '{name}' ({place}) chooses the detector execution-time: "
             "set detector.kind as well to say which detector you want",
         )
 
@@ -318,7 +318,7 @@ def test_who_sets_the_detector_has_that_one(tmp_path: Path) -> None:
     for kind in ("progress", "execution-time", "input-weighted"):
         loaded = options.load(None, [f"{RATIO}=0.5"], {"YARNSPEC_DETECTOR__KIND": kind})
         assert (loaded.options.detector.kind, loaded.origins["detector.kind"]) == (kind, "environment")
-        assert not [one for one in loaded.warnings if "is chosen" in one]
+        assert not [one for one in loaded.warnings if "chooses the detector" in one]
     # A copy of the defaults sets no detector.
     copy = write(tmp_path / "o.yaml", yaml_text())
     assert options.load(copy, [f"{RATIO}=0.5"], {}).options.detector.kind == "execution-time"
@@ -327,7 +327,7 @@ def test_who_sets_the_detector_has_that_one(tmp_path: Path) -> None:
     # Of several names the first one is said, and all that are chosen by.
     loaded = options.load(None, [f"{RATIO}=0.5", f"{LOWER}=1 s"], {})
     assert loaded.options.detector.kind == "execution-time"
-    assert len([one for one in loaded.warnings if "is chosen" in one]) == 1
+    assert len([one for one in loaded.warnings if "chooses the detector" in one]) == 1
 
 
 def test_the_names_that_only_warn_say_which_option_to_set() -> None:
@@ -358,7 +358,7 @@ def test_what_the_chosen_detector_does_not_read_is_named(name: str) -> None:
     (warning,) = (each for each in options.load(None, [f"{name}=0.5"], {}).warnings if "no effect" in each)
     assert "'detector.baseline_ratio'" in warning
     assert name in warning
-    assert "detector.kind is progress, and only execution-time and input-weighted go by it" in warning
+    assert "detector.kind is progress, which does not read it; only execution-time and input-weighted do" in warning
     for other in ("detector.kind=execution-time", "detector.kind=input-weighted", "speculation.enabled=false"):
         warnings = options.load(None, [f"{name}=0.5", other], {}).warnings
         assert not [each for each in warnings if "no effect" in each]

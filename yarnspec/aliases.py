@@ -24,7 +24,7 @@ class Alias(NamedTuple):
 
 
 def _same(value: Value) -> Value:
-    """The same."""
+    """Return the value as it is."""
     return value
 
 

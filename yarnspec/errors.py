@@ -38,7 +38,7 @@ class NotAllowed(YarnspecError):  # noqa: N818
 
 
 class NotFound(YarnspecError):  # noqa: N818
-    """There is no such queue, host or application."""
+    """The cluster has no such queue, host or application."""
 
     exit_code = 5
 

@@ -191,7 +191,7 @@ def default_options() -> Options:
 
 
 class _Layer(NamedTuple):
-    """What one place sets. ``source`` is told as the origin of a value, ``where`` at the beginning of an error."""
+    """The values that one place sets. ``source`` is their origin, ``where`` the beginning of an error about them."""
 
     source: str
     where: str
@@ -288,12 +288,12 @@ def suggest(word: str, known: Iterable[str]) -> str:
 
 
 def _cluster_layer(path: Path) -> _Layer:
-    """What a file says to all users. Where it repeats a default, no user asked for that."""
+    """The values of a file for all users. Where it repeats a default, no user asked for that."""
     return _Layer(f"file {path}", str(path), _read_file(path), frozenset(typing.get_type_hints(Options)))
 
 
 def _user_layer(path: Path) -> _Layer:
-    """What ``--config`` says. With most of a group's options it is a copy there, and asks for what it changes."""
+    """The values of ``--config``. A file with most of a group's options is a copy: only its changes count as set."""
     values = _read_file(path)
     given = Counter(field.group for key, field in fields().items() if key in values)
     sizes = Counter(field.group for field in fields().values())
@@ -372,7 +372,7 @@ def _with_implied_detector(
         if kind and origins[ALIASES[alias].key] == f"{source}, as {alias}":
             origins["detector.kind"] = f"{source}, as {alias}"
             said = (
-                f"option '{alias}' ({source}) is one of the detector {kind}, which is chosen by it: "
+                f"option '{alias}' ({source}) chooses the detector {kind}: "
                 "set detector.kind as well to say which detector you want"
             )
             detector = msgspec.structs.replace(options.detector, kind=kind)
@@ -387,7 +387,7 @@ def _without_effect(options: Options, origins: dict[str, str]) -> list[str]:
         return []
     return [
         f"option '{key}' ({origins[key]}) has no effect: detector.kind is {kind}, "
-        f"and only {' and '.join(kinds)} go by it"
+        f"which does not read it; only {' and '.join(kinds)} do"
         for key, field in fields().items()
         if field.group == "detector" and (kinds := read_by(field.attribute))
         if origins[key] != "default" and kind not in kinds and _differs(key, options)

@@ -3,8 +3,8 @@
 Nothing in here is secret: the file is uploaded to the application's staging directory, and every container of the
 application could read Skein's specification. Secrets travel in 0600 files of their own.
 
-What yarnspec puts into a container's working directory has a name that begins with ``OWN_NAMES``, so that every other
-name is free for the user's files.
+Files of yarnspec in a container's working directory have names that begin with ``OWN_NAMES``. Every other name is free
+for the user's files.
 """
 
 from __future__ import annotations

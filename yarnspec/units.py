@@ -67,5 +67,5 @@ def _parse(text: str, units: dict[str, int], kind: str, examples: str, default_u
         raise ValueError(f"'{text}' is not {kind}: there is no unit '{unit}'; write it {examples}")
     value = int(match[1]) * units[unit]
     if value > _LARGEST:
-        raise ValueError(f"'{text}' is not {kind} that any machine has")
+        raise ValueError(f"'{text}' is too large for {kind}")
     return value

@@ -307,7 +307,7 @@ def _begin(
     for told in (*earlier.refused, *earlier.wishes, *earlier.scale):
         shell.post(told)
     if earlier.problem:
-        said = f"not all that users blocked or unblocked in earlier attempts is known: {earlier.problem}"
+        said = f"some blocks that users made or ended in earlier attempts are not known: {earlier.problem}"
         shell.post(events.ProblemNoticed(message=said))
     shell.post(
         events.AttemptStarted(

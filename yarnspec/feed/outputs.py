@@ -20,7 +20,7 @@ _LOOPBACK = "127.0.0.1"
 _COUNT = struct.Struct(">q")
 
 OUTPUTS_ERRORS: tuple[type[Exception], ...] = (OSError, EOFError, ValueError)
-"""What reading raises when the driver's JVM is gone or going: a socket's errors, and a torn frame's."""
+"""The errors of reading when the driver's JVM is gone or going: a socket's, and a torn frame's."""
 
 
 class OutputsReader:

@@ -18,7 +18,7 @@ _BUFFER_BYTES = 1 << 20
 _LOOPBACK = "127.0.0.1"
 
 FEED_ERRORS: tuple[type[Exception], ...] = (OSError, EOFError, ValueError)
-"""What reading raises when the driver's JVM is gone or going: a socket's errors, and Arrow's for a torn batch."""
+"""The errors of reading when the driver's JVM is gone or going: a socket's, and Arrow's for a torn batch."""
 
 
 class FeedReader:

@@ -3,9 +3,9 @@
 What the log does not hold is not known here either: Spark logs no counters of running tasks, and not how a stage writes
 its output. Those columns are ``NONE``, and ``COMMITS`` and ``WRITES`` are in no stage's flags. The log does not hold
 the sizes of inputs either. In their place ``input_bytes`` of a start is the number of bytes that the winning attempt
-had read in the end. As live, it is not known where a stage reads what the program has cached, and neither where a task
-read no file and no shuffle. The log does not say when an output was lost: ``Resubmitted`` has the times of the task.
-The output counts as lost at the newest time that the log has told of by then.
+had read in the end. As live, this number is not known where a stage reads cached data, and where a task read no file
+and no shuffle. The log does not say when an output was lost: ``Resubmitted`` has the times of the task. The output
+counts as lost at the newest time that the log has told of by then.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _UNCOUNTED = {
     "yarnspec: an original failed: ": Failure.EXCEPTION,
     "yarnspec: an original lacked memory: ": Failure.OUT_OF_MEMORY,
 }
-# What tells of want of memory in an exception; Failures.java has the same expression, and says why.
+# Words in an exception that tell of want of memory; Failures.java has the same expression, and says why.
 _LACKS_MEMORY = re.compile(
     r"^(?:Caused by: )?(?:[\w.$]+\.)?(?:\w*OutOf\w*Memory(?:Error|Exception)|(?:_?Array|Arrow)?MemoryError)\b"
     r"|Python worker exited unexpectedly.*(?:MemoryError|[Oo]ut ?[Oo]f ?[Mm]emory|[Kk]illed)"
@@ -242,7 +242,7 @@ def observations(path: Path) -> Observations:
 
 
 def events(path: Path) -> list[Event]:
-    """What the core is told of the same run: ``Observed``, ``JobStarted`` and ``JobEnded``, in the log's order.
+    """The events that the core gets of the same run: ``Observed``, ``JobStarted`` and ``JobEnded``, in the log's order.
 
     Raises:
         UnreadableLogError: the log has a form that cannot be read.

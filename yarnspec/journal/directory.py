@@ -48,7 +48,7 @@ class JournalDirectory:
         return self._layout.path
 
     def epochs(self) -> list[int]:
-        """Those that have begun, first to last."""
+        """The epochs that have begun, first to last."""
         return self._layout.epochs()
 
     def begin(
@@ -162,7 +162,7 @@ class JournalDirectory:
 
 
 def _again(call: Callable[[], Result], patience_s: float) -> Result:
-    """What HDFS does not do now it may do in a moment: the host that died may have been one of its own."""
+    """Repeat a call: HDFS may do in a moment what it does not do now, if the host that died was one of its own."""
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(ClusterUnreachable),
         wait=tenacity.wait_fixed(min(_AGAIN_S, patience_s)),
@@ -190,7 +190,7 @@ class _Claim:
         try:
             return self._store.create(layout.files, directory)
         except FileExistsError as error:
-            # What HDFS did not answer it may have done. How long a file is it tells when its lease is recovered.
+            # HDFS may have done what it did not answer. A file's length is known only when its lease is recovered.
             if tried:
                 layout.recover(epoch)
                 if not layout.log_bytes(layout.sizes(epoch)):
@@ -210,7 +210,7 @@ class _Hold:
         self._layout.check(self._epoch, begun=True)
 
     def seal(self, written: Written) -> None:
-        """Nothing will be added any more."""
+        """Seal this epoch: its writer adds nothing any more."""
         seal = self._layout.seal(self._epoch, self._epoch, written)
         if seal.by != self._epoch:
             raise Fenced(f"driver epoch {seal.by} has begun")

@@ -30,4 +30,4 @@ class JournalGone(YarnspecError):  # noqa: N818
 
 
 class JournalStopped(YarnspecError):  # noqa: N818
-    """Nothing is recorded any more; the message says why."""
+    """The journal records nothing any more; the message says why."""

@@ -61,7 +61,7 @@ class Layout:
         self.path = path.rstrip("/")
 
     def epochs(self) -> list[int]:
-        """Those that have begun, first to last."""
+        """The epochs that have begun, first to last."""
         try:
             entries = self.files.list(self.path)
         except FileNotFoundError:
@@ -119,7 +119,7 @@ class Layout:
             self.files.make_directories(f"{self.directory(epoch)}/{STOPPED_DIRECTORY}")
 
     def why_stopped(self, epoch: int) -> str:
-        """That word; empty when the records are all."""
+        """Why an epoch's writer stopped, in its own words; empty when the records are all."""
         names = self.sizes(epoch)
         if STOPPED_FILE in names:
             return self.files.read(f"{self.directory(epoch)}/{STOPPED_FILE}").decode(errors="replace").strip()
@@ -131,7 +131,7 @@ class Layout:
         self.files.write(f"{self.path}/refused-{epoch}", encode_frame(msgspec.to_builtins(word)))
 
     def refused(self) -> dict[int, dict[str, int]]:
-        """Those words by epoch, as far as they can be read."""
+        """How often each epoch was refused something, by kind, as far as this can be read."""
         words: dict[int, dict[str, int]] = {}
         try:
             entries = self.files.list(self.path)

@@ -142,7 +142,7 @@ class Scan:
             left -= len(piece)
 
     def _grown(self, data: bytes, size: int) -> bytes:
-        """The same bytes and more, at least ``size`` if there are as many."""
+        """The bytes with more behind them, at least ``size`` if there are as many."""
         pieces, have = [data], len(data)
         while have < size and (piece := next(self._pieces, None)) is not None:
             pieces.append(piece)

@@ -116,6 +116,6 @@ class PartsLog:
 
 
 def log_files(names: Sequence[str]) -> list[str]:
-    """Those of a directory's files that hold its records, in their order; whichever store wrote them."""
+    """The files of a directory that hold its records, in their order, whichever store wrote them."""
     parts = sorted((int(found[1]), name) for name in names if (found := _PART.fullmatch(name)))
     return ([LOG_FILE] if LOG_FILE in names else []) + [name for _, name in parts]

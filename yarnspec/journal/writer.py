@@ -61,7 +61,7 @@ class EpochHold(Protocol):
         """Fenced when a later epoch has begun, JournalGone when this one's directory is not there any more."""
 
     def seal(self, written: Written) -> None:
-        """Nothing will be added any more; Fenced when another has sealed it."""
+        """Seal the epoch: its writer adds nothing any more. Raises Fenced when another has sealed it."""
 
     def say_stopped(self, why: str) -> None:
         """Leave word that the records are not all."""
@@ -160,7 +160,7 @@ class Journal:
             self._tell()
 
     def begin_close(self) -> None:
-        """Nothing more is recorded: what is left is written, and the epoch sealed, while others do other things."""
+        """Take no more records. A thread writes what is left and seals the epoch, while others do other things."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()

@@ -43,7 +43,7 @@ _HOW_TO_GET = (
 
 
 class MavenMissing(RuntimeError):  # noqa: N818 - named for what happened
-    """There is no Maven here, and none could be got."""
+    """This machine has no Maven, and none could be fetched."""
 
 
 def maven_command() -> list[str]:

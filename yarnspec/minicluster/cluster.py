@@ -344,7 +344,7 @@ class MiniCluster:
         record = read_record(self.home.record)
         hosts = record.shape.hosts if record is not None else []
         daemons = dict(record.daemons) if record is not None else {}
-        # It comes last, for it goes on when we are killed here; and it may be ourselves.
+        # The watch ends last, for it goes on when we are killed here; and the watch may be ourselves.
         watch = daemons.pop(OWNER_WATCH, None)
         end(daemons.values(), patience_s=10)
         end([each for each in find_marked([mark(self.home)]) if each != watch], patience_s=5)

@@ -4,10 +4,10 @@
 of each host a FACTOR-th of the time; the NodeManager keeps all of it. A first process starts the one that does the work
 and waits: whichever of the two ends, the other one sees to it that no container stays stopped.
 
-A wait that runs out while its process is stopped costs the process nothing. So the time between a start and a stop is
-a little less than a whole number of waits of 10 ms, and the period that number times FACTOR: in one period a program
-that waits 10 ms again and again makes as many waits as one that computes gets tens of milliseconds, and both are
-FACTOR times slower. Waits longer than a period are not slowed, and waits of 10 ms never more than tenfold.
+A wait that runs out while its process is stopped costs the process nothing. So the time between a start and a stop is a
+little less than N waits of 10 ms, and a period is N waits times FACTOR. In one period a program that waits 10 ms again
+and again makes N waits. A program that computes gets N times 10 ms. Both are FACTOR times slower. Waits longer than a
+period are not slowed, and waits of 10 ms never more than tenfold.
 """
 
 from __future__ import annotations

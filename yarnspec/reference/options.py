@@ -14,12 +14,12 @@ from yarnspec.reference.sources import field_texts, sentence_of
 _WIDTH = 120
 
 _HEAD_YAML = """\
-# Every option of yarnspec with its default. A copy of this file, or of a part of it, is a valid FILE for
-# `--config FILE`, and for the files of all users: /etc/yarnspec/yarnspec.yaml, and yarnspec.yaml in HADOOP_CONF_DIR.
-# They win over the defaults in this order, FILE over them. The same options can be set by the environment
-# (placement.mode: YARNSPEC_PLACEMENT__MODE) and by `--set placement.mode=blacklist`, which win over all files in this
-# order. A file with more than half of a group's options is a copy there: what it leaves at its default counts as not
-# set by anybody.
+# Every option of yarnspec with its default. A copy of this file, or of a part of it, is a valid FILE for `--config
+# FILE`, and for the files of all users: /etc/yarnspec/yarnspec.yaml, and yarnspec.yaml in HADOOP_CONF_DIR. They win
+# over the defaults in this order, FILE over them. The same options can be set by the environment (placement.mode:
+# YARNSPEC_PLACEMENT__MODE) and by `--set placement.mode=blacklist`, which win over all files in this order. If a file
+# has more than half of a group's options, yarnspec takes that group for a copy of this one: options that have their
+# default value there count as not set by anybody.
 #
 # Durations: a whole number and ms, s, min (or m), h, d. Sizes: a whole number and b, k, m, g, t (powers of 1024).
 #

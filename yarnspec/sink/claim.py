@@ -49,7 +49,7 @@ class Owner:
 
     @staticmethod
     def decode(data: bytes) -> Owner | None:
-        """None when it is not a claim, or one of a newer yarnspec."""
+        """Read a claim; None if these bytes are no claim, or one of a newer yarnspec."""
         with contextlib.suppress(ValueError, TypeError):
             owner = Owner(**json.loads(data))
             return owner if owner.schema == 1 else None

@@ -55,11 +55,11 @@ class Decision:
     line: str = ""
     """Where in the program the ``save`` stands, and how often it was called there: ``program.py:42 (call 1)``."""
     origin: str = ""
-    """What its files are made of (``Job.origin``), how and where to; empty when that is not known."""
+    """The computation of its files (``Job.origin``), how and where to; empty when that is not known."""
     key: str = ""
     """The user's name of the ``save``, if there is one; then it has no number."""
     unmarked: bool = False
-    """What it is added to has no ``_SUCCESS``, and gets none."""
+    """Whether the output that it is added to has no ``_SUCCESS``, and gets none."""
     schema: int = 1
 
     @property
@@ -68,7 +68,7 @@ class Decision:
         return f"_yarnspec-{self.run}.json"
 
     def encode(self) -> bytes:
-        """As JSON; what is not said is left out, for those who do not know it."""
+        """The decision as JSON, without the fields that an older reader does not know and need not."""
         told = dataclasses.asdict(self)
         if not self.unmarked:
             del told["unmarked"]
@@ -118,7 +118,7 @@ class OutputPlace:
 
 
 def read_back(path: str, content: bytes, otherwise: str) -> Decision:
-    """What a file says was decided.
+    """The decision that a file holds.
 
     Raises:
         YarnspecError: it cannot be read; ``otherwise`` is what to do when it is damaged.
@@ -148,7 +148,7 @@ def manifest_names(files: SinkFiles, target: str, application: str = "") -> list
 
 
 def manifest(files: SinkFiles, target: str, name: str) -> Decision | None:
-    """What one manifest says; None when it is gone.
+    """The decision in one manifest; None when the manifest is gone.
 
     Raises:
         YarnspecError: it cannot be read.
@@ -175,7 +175,7 @@ def published(files: SinkFiles, target: str) -> list[str]:
         if before == sorted(filter(_MANIFEST.fullmatch, listed)) == manifest_names(files, target):
             break
     else:
-        raise YarnspecError(f"{target} becomes another output again and again while it is listed: try it again")
+        raise YarnspecError(f"{target} changes again and again while yarnspec lists it: try again")
     names = []
     for name, size in listed.items():
         ours = _OURS.fullmatch(name)

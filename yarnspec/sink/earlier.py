@@ -30,7 +30,7 @@ class _Manifest:
 
 
 _READ: dict[tuple[str, str], dict[str, _Manifest]] = {}
-"""What manifests of a path say, by name: nobody writes to one again, so that each is read once in a process."""
+"""The decisions in a path's manifests, by name. Nobody writes to a manifest again, so a process reads each once."""
 
 
 class EarlierSaves:
@@ -62,7 +62,7 @@ class EarlierSaves:
             )
 
     def of_key(self, key: str, line: str, origin: str) -> Decision | None:
-        """What is published under a key.
+        """The decision that is published under a key.
 
         Raises:
             YarnspecError: it is something else, or nobody can tell.
@@ -83,7 +83,7 @@ class EarlierSaves:
         return None
 
     def of_number(self, ordinal: int, line: str, origin: str) -> Decision | None:
-        """What an earlier driver has published under a number.
+        """The decision that an earlier driver has published under a number.
 
         Raises:
             YarnspecError: it is something else, or may be, or later ones took its place.
@@ -162,7 +162,7 @@ class EarlierSaves:
         return found
 
     def _read(self) -> list[_Manifest]:
-        """What the manifests at the path say that may be the application's, as far as they can be read."""
+        """The manifests at the path that may be the application's, as far as they can be read."""
         before = _READ.get((self._owner.process, self._target), {})
         there: dict[str, _Manifest] = {}
         for name in manifest_names(self._files, self._target, self._owner.application):

@@ -30,7 +30,7 @@ class SinkFiles(Protocol):
         ...
 
     def names(self, directory: str) -> dict[str, int]:
-        """What a directory holds, nothing when it is not there: name and size in bytes, -1 for a directory."""
+        """The entries of a directory, none when it is not there: name and size in bytes, -1 for a directory."""
         ...
 
     def read(self, path: str) -> bytes | None:
@@ -62,7 +62,7 @@ class SinkFiles(Protocol):
         ...
 
     def why_fixed(self, path: str, parent: str, *, replaced: bool) -> str | None:
-        """What a directory is between which and others below ``parent`` there is no rename; None: it is none such.
+        """Say what the directory is if no rename leads between it and others below ``parent``, else None.
 
         ``replaced``: the directory itself is to be renamed, not only files into it. Links are followed.
         """

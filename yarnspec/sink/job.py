@@ -102,7 +102,7 @@ class SinkJob:
         return str(self._driver.identity(self._chunks)) if self._rows is None else ""
 
     def origin(self) -> str:
-        """What the files are made of, the data and the writer; empty when that is not known."""
+        """The data and the writer that the files are made of; empty when that is not known."""
         return str(self._driver.origin(self._objects._jrdd.rdd() if self._rows is None else self._rows._jdf))
 
     @contextlib.contextmanager
@@ -138,7 +138,7 @@ class SinkJob:
         return accepted
 
     def tasks(self, epoch: int) -> list[Task]:
-        """What Spark knows of the tasks of the stages that wrote."""
+        """The tasks of the stages that wrote, as Spark knows them."""
         found = []
         for stage, last_attempt in self._stages:
             for attempt in range(last_attempt + 1):

@@ -53,7 +53,7 @@ class SaveStep(StrEnum):
 
 
 class OutputExists(UsageError):  # noqa: N818 - named for what happened
-    """There is something at the path, and the mode is ``fail``."""
+    """The path has something, and the mode is ``fail``."""
 
 
 class Unfinished(YarnspecError):  # noqa: N818
@@ -181,7 +181,7 @@ class Publication:
         return self.place.attempts
 
     def names_of_attempts(self) -> dict[str, int]:
-        """What tasks have written so far."""
+        """The files that tasks have written so far."""
         return self._files.names(self.place.attempts)
 
     def is_unmarked(self) -> bool:
@@ -221,7 +221,7 @@ class Publication:
             self.leave()
             raise
         except Superseded:
-            # What is decided belongs to who has taken over, and may be in the midst of carrying it out.
+            # Whoever has taken over owns the decision, and may be in the midst of carrying it out.
             if not self.decided:
                 self.leave()
             raise
@@ -287,7 +287,7 @@ class Publication:
     def _carry_out_again(self, decided: bytes, place: OutputPlace) -> None:
         for tries_left in reversed(range(_TRIES)):
             if not (self._files.exists(place.attempts) or self._files.exists(place.ready)):
-                # It was published by its last rename, whatever has become of the output since.
+                # The last rename published it, whatever has become of the output since.
                 return
             otherwise = f"move {place.run} elsewhere: it has the attempts' files, of which none is published then"
             decision = read_back(place.decision, decided, otherwise)
@@ -428,7 +428,7 @@ class Publication:
 
 
 def _begun(content: bytes | None) -> Begun:
-    """What was noted; something that nothing continues where it cannot be read."""
+    """The note about a begun save. One that cannot be read is a note that no save continues."""
     with contextlib.suppress(ValueError, TypeError):
         return Begun(**json.loads(content or b""))
     return Begun("", 0, 0, "", 0)

@@ -30,8 +30,10 @@ class Job(Protocol):
         ...
 
     def origin(self) -> str:
-        """What the files are made of, whatever the order of records: equal in two drivers only for the same inputs,
-        functions (the writer's too) and operations; empty when that is not known."""
+        """The computation that the files come from, whatever the order of records; empty when that is not known.
+
+        Equal in two drivers only for the same inputs, functions (the writer's too) and operations.
+        """
         ...
 
     def told_apart(self, which: str) -> contextlib.AbstractContextManager[None]:
@@ -43,7 +45,7 @@ class Job(Protocol):
         ...
 
     def tasks(self, epoch: int) -> list[Task]:
-        """What is known of the tasks that ran."""
+        """The tasks that ran, as far as they are known."""
         ...
 
 
@@ -58,7 +60,7 @@ def save(
     active: Collection[str] = (),
     take_over: bool = False,
 ) -> tuple[Decision, int]:
-    """What is published, and how many partitions ran for it.
+    """Return the decision that is published, and how many partitions ran for it.
 
     Args:
         publication: not begun yet.
@@ -74,7 +76,7 @@ def save(
         OutputExists, PathClaimed, Superseded, Unfinished, YarnspecError: see ``PartitionFileSink.save``.
     """
     publication.claim(active, take_over=take_over)
-    # Who has the claim is the only one to count.
+    # Only the holder of the claim may count.
     saves = (publication.owner.application, publication.place.target)
     calls, keys = (*saves, line), (*saves, "", "keys")
     counted[calls] += 1
@@ -154,7 +156,7 @@ def _publish(
 
 
 def _check_sizes(publication: Publication, accepted: list[AttemptFile], names: dict[str, int]) -> None:
-    """What a task said it wrote must be there: else its file system does not keep what it has acknowledged."""
+    """Check the sizes that tasks said they wrote. A shorter file was lost by a file system that had acknowledged it."""
     for attempt in accepted:
         if names.get(attempt.name) != attempt.size_bytes:
             publication.still_ours()  # else who has taken over has the files, too

@@ -177,7 +177,7 @@ def published_files(spark: SparkSession, path: str) -> list[str]:
 
 
 def _for_spark(path: str) -> str:
-    """What Spark and Hadoop's commands read this very path by, and no other one."""
+    """The path in the form in which Spark and Hadoop's commands read this one, and no other."""
     escaped = re.sub(r"([\\*?\[\]{}])", r"\\\1", path)
     return f"file://{escaped}" if path.startswith("/") else escaped
 

@@ -1,7 +1,7 @@
 """The code in the tasks of a sink's job: the user's writer, and its file in pieces for the JVM beside it.
 
-The writer's file is on the container's local disk, so it may be read again and sought in, and a full disk or an error
-of the writer leaves nothing on the output's file system. The JVM of the same task copies it there
+The writer's file is on the container's local disk, so the writer may read it again and seek in it. A full disk or an
+error of the writer leaves nothing on the output's file system. The JVM of the same task copies the file there
 (``AttemptWriter.java``): every executor has Hadoop's client with Spark's configuration and credentials, and not every
 host has one for Python.
 """
@@ -45,7 +45,7 @@ class _Raw(io.FileIO):
     """Whether somebody else's file has its descriptor."""
 
     def write(self, data: Any) -> int:
-        """What could not be written is tried again with what comes next, so the last error is the one that counts."""
+        """Write ``data``. If that fails, the next call tries it again, so the last error is the one that counts."""
         if self.astray:
             return memoryview(data).nbytes
         try:
@@ -95,7 +95,7 @@ class _PartitionFile(io.BufferedRandom):
 
 
 def chunks_of(writer: Writer, records: Iterator[Any]) -> Iterator[bytes]:
-    """What the writer makes of the records; it has ended when the first piece comes."""
+    """The pieces that the writer makes of the records; the writer has ended when the first piece comes."""
     directory = tempfile.mkdtemp(prefix="yarnspec-sink-", dir=local_directories()[0])
     try:
         path = Path(directory) / "file"
@@ -209,12 +209,12 @@ def _identity(found: os.stat_result) -> tuple[int, int]:
 
 
 def row_chunks_of(writer: Writer, rows: Iterator[Any]) -> Iterator[tuple[bytes]]:
-    """The same of a DataFrame's rows, as rows of one column."""
+    """``chunks_of`` for a DataFrame's rows, as rows of one column."""
     return ((chunk,) for chunk in chunks_of(writer, rows))
 
 
 def arrow_chunks_of(writer: Writer, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same of a DataFrame's Arrow batches, as batches of one column."""
+    """``chunks_of`` for a DataFrame's Arrow batches, as batches of one column."""
     import pyarrow as pa
 
     for chunk in chunks_of(writer, batches):

@@ -14,7 +14,7 @@ from py4j.protocol import Py4JError
 from yarnspec.core.messages.commands import AnswerWrite, LaunchCopy, UpdateTaskBlocks, WithdrawCopy
 
 BRIDGE_ERRORS: tuple[type[Exception], ...] = (Py4JError, OSError)
-"""What a call on a bridge raises when the driver's JVM is gone or going."""
+"""The errors of a call on a bridge when the driver's JVM is gone or going."""
 
 
 class Announcement(msgspec.Struct, frozen=True):

@@ -42,7 +42,7 @@ PLANNED = (
     "spark.executor.extraClassPath",
     "spark.executor.extraLibraryPath",
 )
-"""What properties begin with whose values containers are made of: a program that sets them comes too late."""
+"""How the properties begin that containers are made with: a program that sets them comes too late."""
 
 _SHELL = ("/bin/sh", "-c", f'{UTF_8_FOR_THE_JVM}\nexec "$@"', "driver")
 _BYTES = f"{OWN_NAMES}bytes:"
@@ -53,10 +53,10 @@ _CRASH_CODES = frozenset({52, 53, 56, 134, 135, 137, 139, 143})
 Spark's codes for uncaught errors and OutOfMemoryError. A program may also choose them; then it has left a note."""
 
 _OUT_OF_MEMORY = "# java.lang.OutOfMemoryError"
-"""What a JVM prints before it runs the command of ``-XX:OnOutOfMemoryError``."""
+"""The line that a JVM prints before it runs the command of ``-XX:OnOutOfMemoryError``."""
 
 _NO_PROGRAM = 'Cannot run program "{}"'
-"""What the JVM's exception says where there is no such Python on this host."""
+"""The JVM's words when this host has no such Python."""
 _KILLED = frozenset({-signal.SIGKILL, -signal.SIGTERM, 128 + signal.SIGKILL, 128 + signal.SIGTERM})
 """Exit codes after a signal from outside: the JVM's own, and what it answers when it hit the program's Python."""
 

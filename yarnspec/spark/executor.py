@@ -52,7 +52,7 @@ def launch_script(plan: Plan, *, authenticate: bool, network_options: tuple[str,
     users_class_path = "".join(f"{shell_word(entry)}:" for entry in plan.executor_class_path)
     class_path = ":".join(["$PWD", *own, f"$PWD/{HADOOP_CONF_JAR_FILE}"])
     secret = f'export _SPARK_AUTH_SECRET="$(cat {SPARK_SECRET_FILE})"' if authenticate else ""
-    # What conda prints for a shell reads variables that may not be set.
+    # conda's lines for a shell read variables that may not be set.
     activate = f"set +u\n{plan.activate}\nset -u" if plan.activate else ""
     return f"""\
 set -eu
@@ -110,7 +110,7 @@ _OPTIONS_NAMES = {"APP_ID": "SKEIN_APPLICATION_ID", "EXECUTOR_ID": EXECUTOR_ID}
 def container_environment(
     executor_id: str, driver_address: str, gate: str, epoch: int, profile: ExecutorProfile | None = None
 ) -> dict[str, str]:
-    """What differs from one executor's container to the next; plain words only: Skein puts them into a script.
+    """The variables of one executor's container. Their values are plain words, because Skein puts them into a script.
 
     ``profile``: the size of an executor that is not of the usual one.
     """

@@ -40,7 +40,7 @@ def _page(plan: Plan, name: str) -> str:
 
 
 def _attributes(plan: Plan, prefix: str, names: Iterable[str]) -> dict[str, str]:
-    """What a pattern of ``spark.history.custom.executor.log.url`` can name, by Spark's names."""
+    """The names that a pattern of ``spark.history.custom.executor.log.url`` can use, by Spark's names."""
     told = {
         "HTTP_SCHEME": f"{plan.http_scheme}://",
         "NM_HOST": "{{NM_HOST}}",

@@ -143,7 +143,7 @@ def recovery_keys(
     live_adoption_ms: int = 0,
     repeatable: bool = False,
 ) -> dict[str, str]:
-    """What the driver's properties say when the next driver is to go on where this one ends.
+    """The driver's properties by which the next driver can go on where this one ends.
 
     Args:
         saved: what earlier drivers left, as frames; None when there was none.

@@ -56,7 +56,7 @@ MODULE_OPTIONS = (
     "--sun-misc-unsafe-memory-access=allow",
     "--enable-native-access=ALL-UNNAMED",
 )
-"""What ``org.apache.spark.launcher.JavaModuleOptions`` of Spark 4.3.0 prints; a test compares the two."""
+"""The options that ``org.apache.spark.launcher.JavaModuleOptions`` of Spark 4.3.0 prints; a test compares the two."""
 
 UTF_8_FOR_THE_JVM = """\
 case "$(locale charmap 2>/dev/null || true)" in

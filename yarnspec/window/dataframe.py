@@ -54,7 +54,7 @@ class PartitionWindowedDataFrame:
         records: Records | None = None,
         queue_size: int = DEFAULT_QUEUE_SIZE,
     ) -> DataFrame:
-        """What ``fn`` makes of the rows of each partition; it runs while they arrive, and need not read them all.
+        """Return the rows that ``fn`` makes of each partition. It runs while the partition's rows arrive.
 
         Args:
             fn: gets an iterator, to be read by one thread at a time, and returns or yields results. With Arrow: of

@@ -1,8 +1,10 @@
-"""Whether results fit their schema: Arrow, in which they go to Spark, cuts some that do not without a word, and Spark's
-own conversion refuses others without a word of what and where.
+"""Checks that results fit their schema, and says which value does not, and where.
 
-Columns are looked at, not records: the types of a whole column are collected at the speed of C, and its values one by
-one where there are others than the usual.
+Results go to Spark in Arrow. Arrow cuts some values that do not fit, without a word. Spark's own conversion refuses
+others, and does not say which value of which column.
+
+The check looks at columns, not at records. It collects the types of a whole column at the speed of C, and looks at
+single values only where a column has other types than the usual.
 """
 
 from __future__ import annotations
@@ -81,7 +83,7 @@ def _tuples(records: list[Any], by_place: tuple[type, ...], schema: StructType, 
 
 
 def _fit_of(kind: DataType, where: str) -> Fit | None:
-    """What looks at values for this type; None where Spark's conversion or Arrow refuse what does not fit."""
+    """A check of values for this type; None where Spark's conversion or Arrow refuse what does not fit."""
     from pyspark.sql import types
 
     if isinstance(kind, types.UserDefinedType):

@@ -27,7 +27,7 @@ _NOTHING = object()
 
 
 class ReaderStuck(TimeoutError):  # noqa: N818 - named for what happened
-    """What comes before a function that has ended does not give its next record."""
+    """The input of a function that has ended does not give its next record."""
 
 
 class Handover(Generic[T]):
@@ -89,7 +89,7 @@ class Handover(Generic[T]):
             self._failed = True
             raise ReaderStuck(
                 "a function of yarnspec.window has ended before its input, and what comes before it in this task has "
-                f"not given its next record in {_PATIENCE_S:g} s: the worker cannot go on with that still running"
+                f"not given its next record in {_PATIENCE_S:g} s, so the worker cannot go on"
             )
 
     def _stop(self) -> None:
@@ -155,7 +155,7 @@ class Handover(Generic[T]):
             return 0
 
     def _weighed(self, weight: Callable[[T], int]) -> int:
-        """What waits; an empty batch is something, too, or endlessly many of them would be let in."""
+        """The weight of all that waits. An empty batch weighs something, or endlessly many of them would be let in."""
         return sum(max(1, weight(record)) for record in self._waiting)
 
 
@@ -165,7 +165,7 @@ def through_queue(
     queue_size: int = DEFAULT_QUEUE_SIZE,
     weight: Callable[[T], int] | None = None,
 ) -> Iterator[R]:
-    """What ``fn`` makes of the records, which are read while it runs; the other arguments are those of ``Handover``.
+    """Yield what ``fn`` makes of the records while it reads them. The other arguments are those of ``Handover``.
 
     An error of either side ends both and is raised here. The source's is met where it stood among the records, and
     raised after all when ``fn`` has caught it. When ``fn`` ends before the source does, the rest is not read. The
@@ -176,7 +176,7 @@ def through_queue(
 
 
 def checked(fn: Callable[[Iterator[T]], Iterable[R]], records: Iterable[T]) -> Iterator[R]:
-    """What ``fn`` makes of records that come from functions before it in the same thread.
+    """Yield what ``fn`` makes of records that come from functions before it in the same thread.
 
     Their error is raised after all when ``fn`` has caught it.
     """
@@ -218,7 +218,7 @@ class _Met(Generic[T]):
             raise
 
     def raise_error(self) -> None:
-        """As a ``Handover`` does."""
+        """Raise the error that was met, as a ``Handover`` does."""
         if self._error is not None:
             raise self._error
 
@@ -233,7 +233,7 @@ class _Met(Generic[T]):
 
 
 class _Results(itertools.chain[R]):
-    """Nothing of ours stands between the results and whoever uses them: a generator would cost each a detour.
+    """Results without code of ours between them and their user: a generator would cost each a detour.
 
     Who stops before the end may ``close`` it, as Spark's worker does, or drop it: then the user's generator and the
     reader end.
@@ -274,7 +274,7 @@ def _close(results: object) -> None:
 
 
 def results_of(fn: Callable[[Iterator[T]], Iterable[R]], records: Iterator[T]) -> Iterable[R]:
-    """What ``fn`` returns; TypeError with its name when that is nothing."""
+    """Return what ``fn`` returns; TypeError with its name when that is nothing."""
     results = fn(records)
     if results is None:
         name = getattr(fn, "__name__", type(fn).__name__)
@@ -283,7 +283,7 @@ def results_of(fn: Callable[[Iterator[T]], Iterable[R]], records: Iterator[T]) -
 
 
 def _end(source: Handover[Any] | _Met[Any]) -> Iterator[Any]:
-    """Nothing, after all results; an error that was met and caught is raised still."""
+    """Close the source after all results, and raise an error that was met and caught."""
     source.close()
     source.raise_error()
     yield from ()

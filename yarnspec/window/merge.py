@@ -1,8 +1,8 @@
 """Merging sorted runs, a block of each in memory, by Python's own sort.
 
 Comparing record by record in Python (``heapq.merge``) costs a microsecond and more for each. Instead, each round takes
-from the front block of every run all that is certain to come before what has not been read yet, and sorts that: the
-sort finds that its input consists of sorted stretches, and merges them at the speed of C.
+records from the front block of every run: all that are certain to come before those not read yet. Then it sorts them.
+Python's sort finds that its input consists of sorted stretches, and merges them at the speed of C.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def through_records(
 def through_batches(
     function: IndexedFunction, queue_size: int, partition: int, brought: Iterable[Sequence[Any]]
 ) -> Iterator[Any]:
-    """The same, on batches of records."""
+    """Run the function on batches of records."""
 
     def run(batches: Iterator[Sequence[Any]]) -> Iterable[Any]:
         return function(partition, chain.from_iterable(batches))
@@ -54,7 +54,7 @@ class Brought:
         self._batched = batched
 
     def load_stream(self, stream: Any) -> Iterator[Any]:
-        """What Spark calls in its worker."""
+        """Read the records; Spark calls this in its worker."""
         serializer = self._serializer
         read = serializer._load_stream_without_unbatching if self._batched else serializer.load_stream
         found: Iterator[Any] = read(stream)
@@ -75,7 +75,7 @@ def local_directories() -> list[str]:
 
 
 def _count_spill(memory_bytes: int, disk_bytes: int) -> None:
-    """What the task's metrics show as spilled."""
+    """Add to the spilled bytes of the task's metrics."""
     from pyspark import shuffle
 
     shuffle.MemoryBytesSpilled += memory_bytes

@@ -12,7 +12,7 @@ from typing import Any
 
 Key = Callable[[Any], Any]
 
-# What always equals itself, or is looked into.
+# Values that always equal themselves, or are looked into.
 _ALWAYS_EQUAL = (int, str, bytes, tuple, list)
 _NULL = (0, None)
 _NAN = (2, None)
@@ -35,7 +35,7 @@ class Order(enum.Enum):
 
     @property
     def reverse(self) -> bool:
-        """As Python's ``sorted`` takes it."""
+        """The argument ``reverse`` of Python's ``sorted``."""
         return self is Order.DESCENDING
 
 

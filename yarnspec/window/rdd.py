@@ -38,7 +38,7 @@ class PartitionWindowedRDD:
     def map_partition(
         self, fn: Callable[[Iterator[Any]], Iterable[Any]], *, queue_size: int = DEFAULT_QUEUE_SIZE
     ) -> RDD[Any]:
-        """What ``fn`` makes of the records of each partition; it runs while they arrive, and need not read them all.
+        """Return the records that ``fn`` makes of each partition. It runs while the partition's records arrive.
 
         Args:
             fn: gets an iterator of records and returns or yields results.

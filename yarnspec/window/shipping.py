@@ -1,8 +1,8 @@
 """Bringing what tasks need of yarnspec to the executors' Python, which need not have it installed.
 
-Functions of ``yarnspec.window`` and ``yarnspec.sink`` are pickled by name, so that what Spark ships is small, and the
-same from one driver epoch to the next (a class pickled by value is not). The workers find the names in a zip file
-that the driver serves by ``addPyFile``; user code that imports one of the two finds it there, too.
+Functions of ``yarnspec.window`` and ``yarnspec.sink`` are pickled by name. So Spark ships little, and the same bytes
+from one driver epoch to the next (a class pickled by value differs). The workers find the names in a zip file that the
+driver serves by ``addPyFile``; user code that imports one of the two finds it there, too.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ class ExternalSort:
             yield from self._merged(spill, runs)
 
     def _beside(self, record: Any) -> tuple[Any, Any]:
-        """What a sort holds for a record: its key, and what that is compared as."""
+        """The two values that a sort holds for a record: its key, and the key's form for comparisons."""
         key = self._key(record)
         # Whether a null is inside one of these is known when they are sorted.
         ranked = isinstance(key, tuple | list) or not self._plain
@@ -128,7 +128,7 @@ class ExternalSort:
 
     def _merged(self, spill: SpillFile, runs: list[Run]) -> Iterator[list[Any]]:
         key = self._key
-        # What was sorted without ranks is in the same order with them.
+        # Records that were sorted without ranks are in the same order with them.
         merge_key = key if self._plain else lambda record: rank(key(record))
         return merged([spill.read(run) for run in runs], merge_key, reverse=self._reverse)
 

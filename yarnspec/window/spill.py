@@ -1,7 +1,8 @@
 """Sorted runs on disk: one file without a name, blocks of records in it.
 
-The file is ours alone (0600) and has no name from the start (or loses it at once, where the file system knows no
-nameless files): whatever ends the process, nothing stays. Nobody else can have written it, so pickles in it are safe.
+The file is ours alone (0600) and has no name from the start. Where the file system knows no nameless files, it loses
+its name at once. So nothing stays, whatever ends the process. Nobody else can have written it, so pickles in it are
+safe.
 """
 
 from __future__ import annotations

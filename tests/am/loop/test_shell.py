@@ -215,7 +215,7 @@ def test_a_command_that_fails_does_not_end_the_loop(make: Make, monkeypatch: pyt
     assert world.service.asked == [{"ID": "2"}]
     problem = told(world)[-1]
     assert isinstance(problem, events.ProblemNoticed)
-    assert problem.message.startswith("a decision was not carried out (Give back an executor's container")
+    assert problem.message.startswith("a decision was not carried out: ReleaseContainer (r)")
     assert problem.message.endswith(": the disk is full")
 
 

@@ -179,8 +179,8 @@ def test_what_has_not_waited_too_long_is_used(waits: dict[int, int], keep_for_ms
 @pytest.mark.parametrize(
     ("waits", "why"),
     [
-        ({2: 1_000, 3: 420_000}, "kept work waited 420.0 s for this driver, longer than recovery.keep_for (300 s)"),
-        ({2: 420_000, 3: 1_000}, "kept work waited 420.0 s for the driver of epoch 2, longer"),
+        ({2: 1_000, 3: 420_000}, "saved outputs waited 420.0 s for this driver, longer than recovery.keep_for (300 s)"),
+        ({2: 420_000, 3: 1_000}, "saved outputs waited 420.0 s for the driver of epoch 2, longer"),
         ({2: 600_000, 3: 420_000}, "420.0 s for this driver"),
     ],
 )
@@ -454,7 +454,7 @@ def test_one_executor_that_keeps_nothing_is_told_and_where_none_does_nothing_is_
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        ("writes", "count at a.py:3: that is not recorded, and after a crash it would be done again"),
+        ("writes", "count at a.py:3: yarnspec does not record that, and a driver after a crash would do it again"),
         ("cached", "the next driver computes them again (count at a.py:3)"),
         ("stream", "the next driver begins them again from their own checkpoints (count at a.py:3)"),
     ],

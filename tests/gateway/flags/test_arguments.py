@@ -207,7 +207,7 @@ def test_for_the_drivers_jvm_the_later_of_flag_and_conf_wins_as_in_sparks_launch
         ("--version", "yarnspec --version"),
         ("--conf a app.py", "KEY=VALUE"),
         ("--conf =a app.py", "KEY=VALUE"),
-        ("-o xml app.py", "table, json and yaml"),
+        ("-o xml app.py", "table, json or yaml"),
     ],
 )
 def test_what_cannot_be_done_is_refused_with_advice(line: str, words: str) -> None:

@@ -202,7 +202,7 @@ def test_one_whose_directory_is_refused_hears_what_an_admin_can_do(tmp_path: Pat
         (entry(by="root"), "forged"),
         (entry(schema=2), "schema 2"),
         (entry(host="../../etc"), "names no host"),
-        (entry(host="worker8"), "its name says another thing"),
+        (entry(host="worker8"), "its name is that of another host"),
         (entry(until_ms="tomorrow"), "broken"),
         (entry(until_ms=10**400), "times are none"),
         (entry(since_ms=-1), "times are none"),

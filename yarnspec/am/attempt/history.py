@@ -40,9 +40,9 @@ _COPY_BYTES_MAX = 1024**3
 class CopiedEvents:
     """A growing file in the history, with a copy beside it on the local disk, for those who look.
 
-    A file on the cluster's file system can be read only when its writer has closed it, and the page and those who ask
-    the negotiator need the events before. The copy never makes anything fail. It stops at a first error, and before it
-    fills the local disk.
+    A file on the cluster's file system can be read only when its writer has closed it. The page and those who ask the
+    negotiator need the events before, and get them from the copy. The copy never makes anything fail: it stops at a
+    first error, and before it fills the local disk.
     """
 
     def __init__(self, writer: LineWriter, copy: Path) -> None:

@@ -89,7 +89,7 @@ class DriverEpoch:
         return pid
 
     def _made_no_context(self) -> None:
-        """As under Spark, such a program is ended and has failed: ``spark.yarn.am.waitTime``, where it is set."""
+        """End a program that made no SparkContext within ``spark.yarn.am.waitTime``. It has failed, as under Spark."""
         if self._ready or self._stopping or self.ended_ms:
             return
         self.stop()

@@ -150,7 +150,7 @@ class _Epoch:
 
     def stop(self) -> None:
         self.driver.shut()
-        # They end by themselves with the driver's process; a driver that never announced itself is waited for no more.
+        # Watchers end with the driver's process. Nobody waits on for a driver that never announced itself.
         self._feed.watcher.stop(0)
         self._told.watcher.stop(0)
 

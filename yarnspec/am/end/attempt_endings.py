@@ -21,7 +21,7 @@ CRASHED = 70
 _NOT_COUNTED = frozenset({-100, -101, -102, -106})
 """Exit codes of a master's container: its host was lost or its disks failed, or YARN took it back or ended it."""
 _KILLED = _NOT_COUNTED | {137, 143}
-"""The same, and those of a master that ended by SIGKILL or SIGTERM."""
+"""Those exit codes, and the codes of a master that ended by SIGKILL or SIGTERM."""
 _TIMED_OUT = re.compile(r"ApplicationMaster for attempt \S+ timed out")
 _EXIT_CODE = re.compile(r"exitCode:\s*(-?\d+)")
 _DETAILS = re.compile(r"Diagnostics:\s*(?:\[[^\]]*\])?\s*(\S.*)")

@@ -131,4 +131,4 @@ def why_off(epoch: int) -> str:
     """Why an epoch can keep nothing, however much that is wanted; empty when it can."""
     if epoch <= properties.EPOCH_MAX:
         return ""
-    return f"it is epoch {epoch} of the application, and numbers are there for {properties.EPOCH_MAX} only"
+    return f"this is driver epoch {epoch} of the application, which has numbers for {properties.EPOCH_MAX} only"

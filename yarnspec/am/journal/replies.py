@@ -33,8 +33,8 @@ _TELL_S = 3.0
 """The part of that time that is kept for telling the driver."""
 _ENDING_S = 60.0
 _LOOK_PAUSE_S = 0.5
-_NOT_TOLD = f"within {_WRITE_S:g} s it could not be told whether a later driver epoch has begun"
-_NO_WORD = f"within {_WRITE_S:g} s no word could be left for a next driver that what is written is not recorded"
+_NOT_TOLD = f"yarnspec could not find out within {_WRITE_S:g} s whether a later driver epoch has begun"
+_NO_WORD = f"yarnspec could not tell a next driver within {_WRITE_S:g} s that later writes are not recorded"
 _TELL_PAUSE_S = 0.2
 
 Answer: TypeAlias = commands.AnswerShuffle | commands.AnswerWrite
@@ -108,7 +108,7 @@ class Replies:
         self._bridge = bridge
 
     def stopping(self, stopped: Stopped) -> None:
-        """Nothing gets durable any more, which the core is told next. From any thread."""
+        """Note that the journal writes nothing any more. The core hears of this next. From any thread."""
         if self._stopped is None or stopped.fenced:
             self._stopped = stopped
 
@@ -157,7 +157,7 @@ class Replies:
         try:
             waiting.durable.result(self._left_s(waiting))
         except Exception as error:
-            why = f"it could not be recorded in time: {str(error) or type(error).__name__}"
+            why = f"the journal did not record it in time: {str(error) or type(error).__name__}"
             # Before the driver hears it: of what it computes from this one the core must know that when it is asked.
             shuffle = command.declared if command.shuffle is None else command.shuffle
             self._post(rec.RecordingStopped(shuffle=shuffle, why=why))

@@ -148,7 +148,7 @@ class Answers:
         return self._shell.inspect(lambda core, now_ms: core.explain_task(stage, index, now_ms))
 
     def explain_host(self, host: str, /) -> Explanation | None:
-        """The same for a host."""
+        """Why a host was, or was not, acted on; None if nothing is known of it."""
         return self._shell.inspect(lambda core, now_ms: core.explain_host(host, now_ms))
 
     def end_streams(self, patience: Patience) -> bool:

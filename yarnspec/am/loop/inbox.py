@@ -106,7 +106,7 @@ class Inbox:
             return self._closed
 
     def close(self) -> None:
-        """Nothing is taken out any more: nobody waits for room."""
+        """Let nobody wait for room any more, because nothing is taken out any more."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""Those who follow the driver's output: at its end they get the rest, as long as they come for it."""
+"""Readers who follow the driver's output: at its end they get the rest, as long as they come for it."""
 
 from __future__ import annotations
 

@@ -240,8 +240,9 @@ class Shell:
                 self._perform(group)
             except Exception as error:
                 _log.exception("a command failed", command=type(group[0]).__name__)
-                said = (type(group[0]).__doc__ or "").partition(".")[0]
-                self.post(events.ProblemNoticed(message=f"a decision was not carried out ({said}): {error}"))
+                # The name is that in the event log: `yarnspec events --type NAME` has all of the decision.
+                said = f"{type(group[0]).__name__} ({group[0].reason})"
+                self.post(events.ProblemNoticed(message=f"a decision was not carried out: {said}: {error}"))
         if isinstance(event, events.DriverReady) and event.ui_url:
             self._show_spark(event.ui_url)
         return answer

@@ -190,7 +190,7 @@ class DriverEvents:
                 self._post(event)
 
     def _broken(self, error: Exception) -> None:
-        """Nothing is lost: what was not acknowledged is told again. A JVM may pause for longer than a call waits."""
+        """Note that the channel broke. No event is lost: the JVM tells again what nobody has acknowledged."""
         alive = is_alive(self._pid)
         _log.info(
             "the driver's bridge broke" if alive else "the driver's bridge ended",

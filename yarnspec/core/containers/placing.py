@@ -127,7 +127,7 @@ class Placing:
         if not unplaced:
             return [] if self._due_ms is None or now_ms < self._due_ms else self._next_look()
         roomless = []
-        # Those that need the most resource types find the fewest hosts, and choose first.
+        # Profiles that need the most resource types find the fewest hosts, and choose first.
         for profile in sorted({ask.wanted.profile for ask in unplaced}, key=self._by_choice):
             loads = self._loads(unplaced, self._profiles.of(profile))
             same = [ask for ask in unplaced if ask.wanted.profile == profile]
@@ -142,7 +142,7 @@ class Placing:
         return -len(self._profiles.of(profile).resources), profile
 
     def tell_not_asked(self) -> list[Command]:
-        """What is told of the executors that the limit leaves no place for, when their number has changed."""
+        """Tell of the executors that the limit leaves no place for, when their number has changed."""
         if self._limit is None:
             return []
         missing = self._containers.missing + sum(self._containers.missing_by_profile.values())

@@ -197,7 +197,7 @@ class Speculation:
         return [command for wish in wishes if self._holds(wish, now_ms) for command in self._block(wish, now_ms)]
 
     def _holds(self, wish: ev.BlockRequested, now_ms: int) -> bool:
-        """Nothing of an ended stage starts any more. On a host where executors died one may live now, or nowhere."""
+        """Whether a block still serves: its stage runs on, and no executor on that host has proved healthy since."""
         if wish.level in ("stage", "task"):
             return wish.stage in {key[0] for key in self.table.stages}
         healthy = self._healthy_hosts(now_ms)
@@ -406,7 +406,7 @@ class Speculation:
             if cut <= 2 * self._untold and (cut or not self._untold):
                 return []
             self._untold = cut
-            said = f"of {cut} more it is not said which" if cut else "each was told of"
+            said = f"{cut} more of them are not named" if cut else "each was named before"
             said = f"{self.metrics.slow_tasks} tasks are slow, and {said}"
             return [JudgeTasks(verdicts=(), untold=cut, reason=said)]
         copied = {(one.stage, one.stage_attempt, one.index) for one in launches}

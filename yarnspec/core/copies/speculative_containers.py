@@ -8,8 +8,8 @@ wherever it can. Executors on blocked hosts may stand idle while tasks wait for 
 for in their place.
 
 Extra containers are of the usual size. A stage that asks for executors of another size by a resource profile gets none:
-Spark starts its tasks, copies included, on executors of that profile only. Once Spark has named a profile, no container
-is asked for in the place of others for a stage whose first task has not shown yet where its tasks run.
+Spark starts its tasks, copies included, on executors of that profile only. The first task of a stage shows on which
+executors its tasks run. Once Spark has named a profile, no container is asked for in the place of others before that.
 
 An extra container is given back under three conditions. No copy waits that could start there. It has been without a
 task for a while. It holds nothing that may still be read. First it takes no new tasks. If it still has none a moment

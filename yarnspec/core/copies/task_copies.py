@@ -163,7 +163,7 @@ class TaskCopies:
         return self._banned.get(stage.key, "")
 
     def withheld_from(self, stage: StageTasks) -> str:
-        """The same where yarnspec copies tasks at all, else an empty string: Spark's own copies are another matter."""
+        """``objection_to_stage``, but empty where yarnspec copies no tasks: Spark's own copies are another matter."""
         return self.objection_to_stage(stage) if self._settings.enabled else ""
 
     def objection_to_more(self, stage: StageTasks) -> str:

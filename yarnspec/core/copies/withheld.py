@@ -35,7 +35,7 @@ class Withheld:
         ]
 
     def stage_ended(self, key: StageKey) -> None:
-        """Nothing more is told of a stage attempt."""
+        """Forget a stage attempt: nothing more is told of it."""
         self._told.pop(key, None)
 
     def forget(self) -> None:

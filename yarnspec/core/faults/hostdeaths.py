@@ -29,7 +29,7 @@ class _Death:
 
 
 class HostDeaths:
-    """Those within a window, in milliseconds."""
+    """The deaths of executors on each host within a window, in milliseconds."""
 
     def __init__(self, window_ms: int) -> None:
         self._window_ms = window_ms

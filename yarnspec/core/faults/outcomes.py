@@ -43,7 +43,7 @@ class Outcomes:
         return found
 
     def forget(self, host: str) -> None:
-        """Nothing counts that happened on a host so far."""
+        """Forget how tasks ended on a host so far."""
         for _, counts in self._slices:
             counts.pop(host, None)
 

@@ -85,7 +85,7 @@ class StageFaults:
         return Counter(one for where in self._failed.values() for executors in where.values() for one in executors)
 
     def forget(self, host: str) -> None:
-        """Nothing counts that failed on a host so far."""
+        """Forget the tasks that failed on a host so far."""
         there = self._hosts.pop(host, _Host())
         for index in (*there.waiting, *there.ended_well):
             del self._failed[index]

@@ -103,7 +103,7 @@ class ShuffleRegistered(JournalRecord, frozen=True, kw_only=True, omit_defaults=
 
 
 class ShuffleNotReusable(JournalRecord, frozen=True, kw_only=True, omit_defaults=True):
-    """Nothing of this shuffle may be used again, even if outputs of it were or will be recorded. Summary."""
+    """A later epoch may use nothing of this shuffle, even if outputs of it were or will be recorded. Summary."""
 
     NUMBER = 7
 
@@ -166,7 +166,7 @@ class InputsRead(JournalRecord, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class WriteForgotten(JournalRecord, frozen=True, kw_only=True, omit_defaults=True):
-    """Nothing is left of the write of this ordinal. Summary.
+    """The files of the write with this ordinal are gone. Summary.
 
     ``moved``: nothing is left at its path. The write was committed or about to be, and the program may have given its
     files another name.

@@ -125,7 +125,7 @@ class Recorded:
     def _registered(self, record: ShuffleRegistered) -> None:
         known = self.shuffles.get(record.shuffle)
         if known is None or _identity(known.registered) != _identity(record):
-            # The same id for something else: what was recorded of the former is of no use.
+            # Another shuffle has this id now: what was recorded of the former is of no use.
             self.shuffles[record.shuffle] = RecordedShuffle(record, self._records)
         else:
             known.registered = record

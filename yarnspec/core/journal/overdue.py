@@ -24,7 +24,7 @@ class Wait(msgspec.Struct, frozen=True, kw_only=True):
         """The sentence for people, in that epoch, that this was too long."""
         whom = "this driver" if epoch == self.epoch else f"the driver of epoch {self.epoch}"
         longer = f"longer than recovery.keep_for ({keep_for_ms / 1000:g} s)"
-        return f"kept work waited {self.waited_ms / 1000:.1f} s for {whom}, {longer}: not used"
+        return f"saved outputs waited {self.waited_ms / 1000:.1f} s for {whom}, {longer}: not used"
 
 
 def waits_of(epochs: Iterable[EpochBegan]) -> tuple[Wait, ...]:

@@ -243,7 +243,7 @@ class Rescaling:
         return commands
 
     def quiet(self, now_ms: int) -> list[Command]:
-        """Nothing more has come for a while."""
+        """Go on when nothing more has come for a while."""
         if self._moves.under_way:
             commands = self._moves.give_up(now_ms)
             ended = self._end(self._containers.count("running"), self._moved)

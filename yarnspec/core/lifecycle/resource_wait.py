@@ -41,7 +41,7 @@ class Bounds:
         return self.goal_with(self.most) if self._changed or self._dynamic else min(self._asked, self.most)
 
     def goal_with(self, most: int) -> int:
-        """The same with another most: with dynamic allocation Spark says how many up to that, else it is that."""
+        """The goal with another most: the number that Spark asks for with dynamic allocation, else all of ``most``."""
         return min(self._asked, most) if self._dynamic else most
 
 

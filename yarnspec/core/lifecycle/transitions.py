@@ -63,7 +63,7 @@ class Cooldown:
 
 @dataclass(frozen=True, slots=True)
 class Idling:
-    """Nothing has changed."""
+    """The phase in which nothing has changed."""
 
     @property
     def due_ms(self) -> None:
@@ -128,7 +128,7 @@ class Stabilized:
     due_ms: int | None
 
     def on_change(self, _now_ms: int, _resources: Resources, _timing: Timing) -> Phase:
-        """Nothing to do: the transition uses all resources that are there then."""
+        """Stay: the transition uses all resources that are there then."""
         return self
 
     def on_trigger(self, resources: Resources) -> Phase:

@@ -88,7 +88,7 @@ class JournalReplayed(Event, frozen=True):
 
 
 class RecordingEnded(Event, frozen=True):
-    """Nothing more can be written to the journal. The job goes on.
+    """The journal takes no more records. The job goes on.
 
     ``fenced``: a later epoch has begun: this attempt is over and has not heard of it.
     """

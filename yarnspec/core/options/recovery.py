@@ -48,12 +48,11 @@ class RecoveryOptions(msgspec.Struct, frozen=True, kw_only=True):
     granted while a driver lives. Set `true` only for a program whose functions are deterministic: they use no random
     numbers, no clock and no outside service. Nor may it matter which of two equal rows comes first. No sum or mean of
     fractions may decide where a row goes, because their last bits depend on the order of rows
-    (`docs/internals/recovery.md`). If some maps of a shuffle have to run again, for example after a lost host, this
-    decides about the work that was computed from it. With `true` that work is used again. With `false` it runs again
-    too."""
+    (`docs/internals/recovery.md`). This counts when some maps of a shuffle have to run again, for example after a lost
+    host. With `true` the work that was computed from the shuffle is used again. With `false` it runs again too."""
 
     verify_checksums: bool = True
-    """Whether a kept map output is read once and compared with its checksums before it is used again. Its size and its
+    """Whether a saved map output is read once and compared with its checksums before it is used again. Its size and its
     index are checked in any case."""
 
     keep_per_host_mb: int = 51_200
@@ -69,9 +68,9 @@ class RecoveryOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How often a driver that was killed or ran out of memory is started again while its application master lives.
     After that the attempt is given up; am.max_attempts says how many attempts there are. The first restart comes at
     once, the others after 1 s, 2 s and so on, 30 s at most. Only with recovery on. 0: every such end gives up the
-    attempt. All attempts together have room for 21 driver epochs, and so has one that YARN does not count. So the most
-    is 9 for one attempt, 6 for two, 4 for three and 3 for four. With am.max_attempts=1 this is 0 unless it is set: then
-    max_attempts alone asks for a single run."""
+    attempt. All attempts, with one that YARN may not count, share 21 driver epochs. So the most is 9 for one attempt, 6
+    for two, 4 for three and 3 for four. With am.max_attempts=1 this is 0 unless it is set: then max_attempts alone asks
+    for a single run."""
 
     live_adoption: bool = False
     """Whether map outputs stay in use when their executor dies while the driver lives. They wait for a new executor on

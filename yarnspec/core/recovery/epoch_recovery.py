@@ -49,9 +49,9 @@ REPLAY_TIMER = "journal-replay"
 QUESTION_TIMER = "shuffle-question"
 
 _UNRECORDED: dict[rec.Unrecoverable, str] = {
-    "writes": "{}: that is not recorded, and after a crash it would be done again",
+    "writes": "{}: yarnspec does not record that, and a driver after a crash would do it again",
     "cached": "cached data and checkpoints are not kept, the next driver computes them again ({})",
-    "stream": "of streams nothing is kept, the next driver begins them again from their own checkpoints ({})",
+    "stream": "nothing of streams is kept, the next driver begins them again from their own checkpoints ({})",
 }
 
 

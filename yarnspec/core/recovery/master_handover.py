@@ -100,7 +100,7 @@ class MasterHandover:
         return self._guard.run(self._look, now_ms)
 
     def _broken(self) -> list[Command]:
-        said = f"what is blocked and learnt is not kept for a next attempt: {self._guard.fault}"
+        said = f"a next attempt will not know the blocks, nor what was learnt of hosts: {self._guard.fault}"
         return [CarryOver(failed=True, reason=said)]
 
     # taking over
@@ -119,7 +119,7 @@ class MasterHandover:
         commands: list[Command] = []
         unread = event.problem or event.off
         if unread and self._lifecycle.epoch > 1:
-            said = f"what earlier epochs learnt of hosts and copies is not carried over: {unread}"
+            said = f"this epoch does not know what earlier ones learnt of hosts and copies: {unread}"
             commands.append(CarryOver(failed=True, reason=said))
         if event.carried_problem:
             said = f"not all that earlier epochs knew is carried over, a record cannot be read: {event.carried_problem}"

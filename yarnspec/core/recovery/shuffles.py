@@ -171,7 +171,7 @@ class Shuffles:
         return sum(recorded) + sum(one.maps for one in self._offered.values())
 
     def refuse(self, shuffle: int) -> None:
-        """Nothing of a shuffle of this epoch may be used by a later one, nor of those above it from now on."""
+        """Forbid later epochs to use a shuffle of this epoch, and from now on those computed from it."""
         known = self._known.get(shuffle)
         if known is not None:
             known.reusable = False
@@ -187,7 +187,7 @@ class Shuffles:
     def uncertain(self, declared: ShuffleDeclared) -> bool:
         """Whether running one of its maps again may give something else than the first time."""
         parents = [self._known.get(parent) for parent in declared.parents]
-        # Nothing is known of a parent that nobody has declared.
+        # A parent that nobody has declared may be anything.
         return declared.determinism == "indeterminate" or any(one is None or one.uncertain for one in parents)
 
     def _varies(self, declared: ShuffleDeclared) -> bool:

@@ -47,7 +47,7 @@ _UNFINISHED = 0.5
 _WITNESS_MS = 1_000
 """A host's tasks count as one in so much time, when they are more."""
 _PAIRED_WEIGHT = 20.0
-"""The same task on another host is as good a comparison as so many other tasks."""
+"""A run of the same task on another host says as much as so many other tasks."""
 _HOST_MOST = 4.0
 """A host that does most of the tasks, because it is quick, is no measure for the others by itself."""
 

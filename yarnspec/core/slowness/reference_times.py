@@ -111,7 +111,7 @@ class References:
     def warmth_of(self, rows: Column) -> Column:
         """How warm the executor of each attempt was when it began."""
         columns = self.stage.rows
-        # As numpy's own kind of index: by others it looks up at a third of the speed.
+        # numpy's own kind of index: with others it looks up at a third of the speed.
         executor = columns["executor"][rows].astype(np.intp)
         launch_ms = columns["launch_ms"][rows]
         # Asked anew each time: executors come while the references stay.
@@ -125,7 +125,7 @@ class References:
         return np.where(warmth == COLD, self._cold_ms, 0)
 
     def cold_allowance_ms(self, rows: Column) -> Column:
-        """The same, by the rows of the attempts."""
+        """``allowance_ms`` for the attempts in these rows."""
         return self.allowance_ms(self.warmth_of(rows))
 
     def size_of(self, rows: Column) -> Column:
@@ -147,7 +147,7 @@ class References:
         return found
 
     def usual(self, size: Column, warmth: Column) -> Column:
-        """The same by the tasks of all hosts, its own among them."""
+        """``expected`` by the tasks of all hosts, its own among them."""
         found = np.full(len(size), np.nan)
         if len(self.rows) >= self._enough:
             for each in _WARMTHS:

@@ -322,7 +322,7 @@ class WriteCoordinator:
             self._begun[write] = msgspec.structs.replace(begun, defers=False)
 
     def _aborting(self, event: wr.WriteAborting, _now_ms: int) -> list[Command]:
-        # The same record once more: what is durable now shows that there is no later epoch now.
+        # Record the same once more: once this is durable, there is no later epoch.
         again = self._records_of(event.write)
         self._begun.pop(event.write, None)
         self._deferred.discard(event.write)
@@ -355,7 +355,7 @@ class WriteCoordinator:
         )
 
     def _never_declared(self, question: int, write: int) -> list[Command]:
-        return self._stop(question, f"the driver goes on with a write of which nothing is known ({write})")
+        return self._stop(question, f"the driver goes on with a write that the negotiator does not know ({write})")
 
     # inputs
 
@@ -380,7 +380,7 @@ class WriteCoordinator:
 def _begun(saved: wr.SavedWrite) -> RecordWrite:
     """One whose commit was undone: it is not about to be committed any more."""
     fields = ("ordinal", "signature", "path", "mode", "job", "epoch", "existed", "instead")
-    said = f"what was there before write {saved.ordinal} was about to be committed is there again"
+    said = f"write {saved.ordinal} did not come to its commit, and the files from before it are back"
     return RecordWrite(**{name: getattr(saved, name) for name in fields}, reason=said)
 
 

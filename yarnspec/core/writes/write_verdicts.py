@@ -89,7 +89,7 @@ class Writes:
         self._last = max((self._last, *(one.ordinal for one in saved)))
 
     def lose(self, why: str) -> None:
-        """There were earlier epochs, and nobody knows what they wrote."""
+        """Note that nobody knows what the earlier epochs wrote."""
         self._unknown = why
 
     def learn(self, moved: Iterable[SavedWrite], reads: tuple[InputsRead, ...]) -> str:
@@ -217,7 +217,7 @@ class Writes:
         return wiped
 
     def _take_away(self, gone: Iterable[SavedWrite]) -> None:
-        """Nothing is left of these writes at their paths."""
+        """Forget these writes at their paths: their files are gone, or may be elsewhere."""
         for one in gone:
             del self._open[one.ordinal]
             if one.may_be_moved:

@@ -130,7 +130,7 @@ class NegotiatorClient:
         return self._explanation({"stage": stage, "index": index})
 
     def explain_host(self, host: str) -> Explanation | None:
-        """The same for a host."""
+        """Why a host was, or was not, acted on; None if nothing is known of it."""
         return self._explanation({"host": host})
 
     def output_once(
@@ -255,7 +255,7 @@ class NegotiatorClient:
         try:
             return msgspec.json.decode(answer.content, type=kind)
         except msgspec.DecodeError as error:
-            message = f"the negotiator of {self.application_id} gave an answer that is not understood: {error}"
+            message = f"this yarnspec does not understand what the negotiator of {self.application_id} says: {error}"
             raise NegotiatorUnreachable(message) from error
 
 

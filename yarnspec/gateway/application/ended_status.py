@@ -79,7 +79,7 @@ def _ended(document: StatusDocument, report: Report) -> StatusDocument:
 
 
 def _closed(document: StatusDocument) -> StatusDocument:
-    """Nothing runs any more, and nothing is waited for."""
+    """The document once all has ended: no container runs, and nobody waits for one."""
     containers = tuple(
         container if container.state == "COMPLETE" else msgspec.structs.replace(container, state="COMPLETE")
         for container in document.containers

@@ -317,7 +317,7 @@ class Application:
             except ValueError as error:
                 raise UsageError(str(error)) from error
             if duration_ms <= 0:
-                message = "a host is blocked for longer than no time at all"
+                message = "the duration of a block must be longer than 0"
                 raise UsageError(message)
         self._check_host(host)
         body = BlockBody(host=host, reason=reason, by=self._cluster.login, duration_ms=duration_ms, force=force)
@@ -369,7 +369,7 @@ class Application:
                 message = f"YARN took the request to kill {self.id}, which has not ended within {_KILL_WAIT_S:g} s"
                 raise ClusterUnreachable(message)
             self._pause(0.2)
-        # What a killed AM cannot do any more. Another user's files are that user's to clean up.
+        # Clean up what a killed AM cannot. Another user's files are that user's to clean up.
         if report.user == self._cluster.user:
             try:
                 clean_up(self._cluster, before, because)

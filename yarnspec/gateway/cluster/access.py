@@ -32,11 +32,11 @@ class Cluster:
             rm.close()
 
     def again(self) -> Cluster:
-        """The same cluster for the same user, with connections of its own."""
+        """Another access to this cluster for the same user, with connections of its own."""
         return Cluster(self.conf, self.options)
 
     def acting_for(self, user: str) -> Cluster:
-        """The same cluster as another user sees it.
+        """This cluster as another user sees it.
 
         Raises:
             NotAllowed: the ResourceManager does not let this user act for that one.
@@ -52,7 +52,7 @@ class Cluster:
 
     @property
     def login(self) -> str:
-        """Who asks; somebody else than ``user`` when acting for that one."""
+        """The user who asks: not ``user`` when this one acts for another."""
         return self.conf.login
 
     @property

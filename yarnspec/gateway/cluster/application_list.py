@@ -93,7 +93,7 @@ def _of_report(report: ApplicationReport) -> ListedApplication:
 
 
 def _of_history(cluster: Cluster, application_id: str, report: ApplicationReport | None) -> ListedApplication | None:
-    """What the history says, and YARN where it has a word; None when the history has no beginning of it."""
+    """An application by its history, and by YARN's report if there is one; None without the history's first file."""
     entry = cluster.history.application(application_id)
     if entry is None:
         return None

@@ -82,7 +82,7 @@ def _parsed(duration: str) -> int:
     except ValueError as error:
         raise UsageError(str(error)) from error
     if duration_ms <= 0:
-        message = "a host is blocked for longer than no time at all"
+        message = "the duration of a block must be longer than 0"
         raise UsageError(message)
     return duration_ms
 

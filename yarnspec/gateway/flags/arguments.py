@@ -75,7 +75,7 @@ def request_from(program: str, arguments: tuple[str, ...], values: dict[str, Any
     fields["conf"] = dict(_pair(text) for text in fields.get("conf", ()))
     output = fields.get("output", "table")
     if output not in ("table", "json", "yaml"):
-        raise UsageError(f"--output {output}: it is one of table, json and yaml")
+        raise UsageError(f"--output {output}: write table, json or yaml")
     # Python decoded them by the locale of this machine; the program gets the same bytes whatever that is.
     arguments = tuple(os.fsencode(argument).decode("utf-8", "surrogateescape") for argument in arguments)
     return SubmitRequest(program=program, arguments=arguments, **fields)

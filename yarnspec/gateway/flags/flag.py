@@ -14,8 +14,8 @@ class Flag(msgspec.Struct, frozen=True, kw_only=True):
     """One flag: its names, the field of ``SubmitRequest`` that it fills, and its effect.
 
     A flag is written into its field's annotation, which fills in ``field``. Without ``names`` the flag is called like
-    its field. ``shape`` says what the flag takes: one text (the last one given wins), a comma-separated list, one text
-    each time it is repeated, nothing (a switch), or nothing with a ``--no-`` form.
+    its field. ``shape`` says what the flag takes. It takes one text (the last one given wins), a comma-separated list,
+    or one text each time it is repeated. A switch takes nothing, and may have a ``--no-`` form.
     """
 
     names: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Flag(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def treatment(self) -> Treatment:
-        """What becomes of the flag."""
+        """How a submit treats the flag."""
         if self.advice:
             return "refused"
         if self.warning:

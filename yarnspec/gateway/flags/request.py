@@ -92,7 +92,10 @@ class SubmitRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     driver_java_options: Annotated[
         str | None,
         Flag(
-            metavar="OPTS", spark_property="spark.driver.extraJavaOptions", rewritten=True, about="Options of its JVM."
+            metavar="OPTS",
+            spark_property="spark.driver.extraJavaOptions",
+            rewritten=True,
+            about="Options of the driver's JVM.",
         ),
     ] = None
     driver_library_path: Annotated[
@@ -113,8 +116,8 @@ class SubmitRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             ),
             shape="repeated",
             metavar="KEY=VALUE",
-            about="A Spark property; may be repeated. A flag for the same thing wins, but for the --driver-… flags of "
-            "the driver's JVM: of these and --conf the later one wins.",
+            about="A Spark property; may be repeated. A flag for the same thing wins. Of --conf and the --driver-… "
+            "flags of the driver's JVM the later one wins.",
         ),
     ] = {}
     properties_file: Annotated[
@@ -198,7 +201,7 @@ class SubmitRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         str | None,
         Flag(
             metavar="NAME",
-            about="User whose application it is; the cluster must let you act for this one (hadoop.proxyuser.…).",
+            about="Submit as this user. The cluster must let you act for that one (hadoop.proxyuser.…).",
         ),
     ] = None
     verbose: Annotated[
@@ -276,7 +279,7 @@ class SubmitRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             metavar="PATH",
             group="yarnspec",
             about="Spark's jars: a directory that every host has, or an archive in HDFS, which is uploaded when it is "
-            "not there yet. Without it, those of the pyspark that the Python on the hosts has.",
+            "not there yet. Without it, the jars of the pyspark on the hosts.",
         ),
     ] = None
     wait: Annotated[

@@ -1,4 +1,4 @@
-"""The same scenario under other rules: Spark's own, those of the proposal that yarnspec began with, and none."""
+"""One scenario under other rules: Spark's own, those of the proposal that yarnspec began with, and none."""
 
 from __future__ import annotations
 

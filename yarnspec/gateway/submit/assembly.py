@@ -108,7 +108,7 @@ def assemble(plan: Plan, shipment: Shipment, directory: Path) -> SkeinApplicatio
 
 
 def acls_of(properties: dict[str, str]) -> Acls | None:
-    """Who may look at the application and who may change it, by Spark's own properties; None where they are off.
+    """The users who may look at the application and change it, by Spark's properties; None where Spark's ACLs are off.
 
     As in Spark, administrators may do both.
     """
@@ -131,7 +131,7 @@ def acls_of(properties: dict[str, str]) -> Acls | None:
 def _executor_files(plan: Plan, directory: Path) -> dict[str, LocalizedFile]:
     files = {EXECUTOR_VARIABLES_FILE: LocalizedFile(str(directory / EXECUTOR_VARIABLES_FILE))}
     if plan.options.recovery.enabled:
-        # What keeps an executor's files for a next driver, and finds them again, is in it.
+        # The jar has the plugin that keeps an executor's files for a next driver, and finds them again.
         files[JAR_FILE] = LocalizedFile(str(jar_path()))
     return files
 

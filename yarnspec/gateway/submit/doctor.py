@@ -107,7 +107,7 @@ class Patient:
 
     @cached_property
     def sizes(self) -> Sizes:
-        """What a submit without any flag about sizes asks for."""
+        """The sizes that a submit asks for without any flag about sizes."""
         return plan_sizes({}, self.settings)
 
 

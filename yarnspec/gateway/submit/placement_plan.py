@@ -63,7 +63,7 @@ class PlacementPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan_of_request(request: SubmitRequest) -> PlacementPlan:
-    """What a submit would ask for now. Nothing is submitted.
+    """The containers that a submit would ask for now. Nothing is submitted.
 
     The application master's container comes first and takes room on a host that nobody knows before.
 

@@ -56,7 +56,7 @@ def bounded(request: SubmitRequest, given: Mapping[str, str], origins: Mapping[s
         properties = {_INSTANCES: str(most)}
     without_effect = [
         f"{key} ({origins[key]}) has no effect: {_MIN} and {_MAX} (resources.min_executors, resources.max_executors) "
-        f"say it"
+        "say how many executors"
         for key in (*properties, _RATIO, _WAIT)
         if key in given and given[key] != properties.get(key)
     ]

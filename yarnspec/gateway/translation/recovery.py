@@ -35,7 +35,7 @@ def why_off(given: Mapping[str, str], options: Options, asked: Collection[str]) 
         )
     if options.recovery.verify_checksums and given.get(_CHECKSUMS, "true").strip().lower() == "false":
         return (
-            f"{_CHECKSUMS}=false leaves nobody to tell whether a kept output is what was written; "
+            f"with {_CHECKSUMS}=false nobody can tell whether a saved output is what was written; "
             "--set recovery.verify_checksums=false uses it unseen"
         )
     return recovery_off(given)
@@ -74,7 +74,7 @@ def fewer_restarts(options: Options, asked: Collection[str], attempts: int) -> l
 
 
 def switched_off(options: Options) -> Options:
-    """The same options without recovery."""
+    """These options without recovery."""
     return msgspec.structs.replace(options, recovery=msgspec.structs.replace(options.recovery, enabled=False))
 
 

@@ -21,8 +21,8 @@ Kind = Literal["FILE", "ARCHIVE"]
 _WEB_SCHEMES = frozenset({"http", "https", "ftp", "ivy"})
 _ARCHIVE_ENDINGS = (".zip", ".jar", ".tar", ".tar.gz", ".tgz")
 _WHEEL_ENDING = ".whl"
-# What the NodeManager writes into a shell script between double quotes must not be able to leave them. It takes the
-# name for a path of Hadoop's, where a colon ends a scheme.
+# The NodeManager writes the name into a shell script between double quotes, and the name must not be able to leave
+# them. It also takes the name for a path of Hadoop's, where a colon ends a scheme.
 _UNSAFE_LINK = re.compile(r"[\"$`\\/:\n\r\0]")
 # Spark takes names in its lists for URIs and for patterns: '#', '%', '[', '*' and their like mean something else there.
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_+=@~.][A-Za-z0-9_+=@~.-]*")

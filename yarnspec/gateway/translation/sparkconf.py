@@ -85,7 +85,7 @@ _CONTEXT_WAIT = "spark.yarn.am.waitTime"
 _TEN_YEARS_MS = 3650 * 86_400_000
 _AM_ENVIRONMENT = "spark.yarn.appMasterEnv."
 _EXECUTOR_ENVIRONMENT = "spark.executorEnv."
-# What a shell can export.
+# Names that a shell can export.
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -420,7 +420,7 @@ def _deploy_mode(given: Mapping[str, str]) -> Literal["client", "cluster"]:
         return "client"
     if mode == "cluster":
         return "cluster"
-    raise UsageError(f"--deploy-mode {mode}: it is client or cluster.{suggest(mode, ['client', 'cluster'])}")
+    raise UsageError(f"--deploy-mode {mode}: write client or cluster.{suggest(mode, ['client', 'cluster'])}")
 
 
 def _wait(request: SubmitRequest, given: Mapping[str, str], options: Options) -> bool:

@@ -76,7 +76,7 @@ def properties(given: Mapping[str, str], options: Options, *, asked: bool) -> di
             )
         wanted[_HEARTBEAT] = f"{interval_ms}ms"
         if _MAX_FAILURES not in given:
-            # As long as with Spark's own interval, whatever ours is.
+            # The driver waits as long as with Spark's own interval, whatever ours is.
             wanted[_MAX_FAILURES] = str(max(_FEWEST_FAILURES, _PATIENCE_MS // interval_ms))
     return wanted
 

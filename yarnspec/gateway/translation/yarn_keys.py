@@ -155,7 +155,7 @@ YARN_KEYS: tuple[YarnKey, ...] = (
     YarnKey("spark.yarn.credentials.file.retention.count", "warned", _GONE),
     YarnKey("spark.yarn.credentials.file.retention.days", "warned", _GONE),
     YarnKey("spark.yarn.services", "warned", _GONE),
-    # What Spark's AM and client do, and nobody here
+    # Spark's AM and client read these; yarnspec has neither.
     YarnKey("spark.yarn.scheduler.heartbeat.interval-ms", "warned", _NO_SPARK_AM),
     YarnKey("spark.yarn.scheduler.initial-allocation.interval", "warned", _NO_SPARK_AM),
     YarnKey("spark.yarn.scheduler.reporterThread.maxFailures", "warned", _NO_SPARK_AM),

@@ -78,9 +78,9 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     name_node: int
     name_node_web: int
     node_manager: int
-    """The same one on every host: a NodeManager that comes back is the same node for the ResourceManager."""
+    """One port on every host: a NodeManager that comes back is the same node for the ResourceManager."""
     shuffle_service: int = 0
-    """The same one on every host, as executors are told only one."""
+    """One port on every host, as executors are told only one."""
 
 
 def slow_hosts(before: Mapping[str, float], change: Mapping[str, float]) -> dict[str, float]:

@@ -27,7 +27,7 @@ class Home:
 
     @property
     def conf(self) -> Path:
-        """What HADOOP_CONF_DIR names: the clients' configuration."""
+        """The clients' configuration, for HADOOP_CONF_DIR."""
         return self.root / "conf"
 
     @property
@@ -47,7 +47,7 @@ class Home:
 
     @property
     def rm_state(self) -> Path:
-        """What the ResourceManager finds again after a restart."""
+        """The state that the ResourceManager finds again after a restart."""
         return self.root / "rm-state"
 
     @property

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _PROC = Path("/proc")
 _POLL_S = 0.05
 
-# Starts the command in the background of a shell that ends at once: the command is nobody's child in this program
-# (no zombie, nothing to wait for), in a session of its own, and deaf to the terminal's ^C.
+# Starts the command in the background of a shell that ends at once. So the command is nobody's child in this program:
+# it becomes no zombie, and nobody has to wait for it. It is in a session of its own, and deaf to the terminal's ^C.
 _DETACH = 'cd "$1" || exit 1; log=$2; shift 2; "$@" </dev/null >>"$log" 2>&1 & echo $!'
 
 

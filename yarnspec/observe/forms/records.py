@@ -8,8 +8,8 @@ and goes on with the fields of the class that ``type`` names (``yarnspec/core/me
 
 * ``seq`` counts from 1 within an epoch, without gaps.
 * ``reason`` is the class's own field of that name, or empty for events that carry none.
-* A field of a class that is called like another key of the envelope keeps out of its way with a trailing underscore
-  (``RefuseBlock.kind`` is ``kind_``), and is left out when both have the same value (``AttemptStarted.epoch``).
+* A field of a class may be called like another key of the envelope. Then it gets a trailing underscore
+  (``RefuseBlock.kind`` is ``kind_``). It is left out when both have the same value (``AttemptStarted.epoch``).
 * ``schema`` grows when a reader of the old one would misread the new one; a new type or a new field does not change it.
 """
 

@@ -21,7 +21,7 @@ _KINDS: dict[tuple[str, str], type[Event] | type[Command]] = {
 
 
 def told(record: Record) -> str:
-    """What a record says beside its type, in one line."""
+    """The fields of a record in words, on one line."""
     usual = _usual(record)
     said = _IN_REASON.get(record.type, ())
     fields = {
@@ -52,7 +52,7 @@ def visible(text: str) -> str:
 
 
 def _usual(record: Record) -> dict[str, Any]:
-    """What the words of a record say when nothing is out of the ordinary: their defaults."""
+    """The defaults of a record's fields: a field with its default is nothing to tell."""
     message = _KINDS.get((record.kind, record.type))
     if message is None:
         return {}

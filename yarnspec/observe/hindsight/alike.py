@@ -72,7 +72,7 @@ def factor_of(verdict: Verdict) -> float | None:
 
 
 def _kind(verdict: Verdict) -> tuple[object, ...]:
-    """What a task was compared by."""
+    """The measure by which a task was compared."""
     return verdict.detector, factor_of(verdict) is None, bool(verdict.numbers.get("by_counters"))
 
 

@@ -73,7 +73,7 @@ class Requests(Protocol):
         """Why a task of the newest attempt of a stage was, or was not, acted on; None if no such task is known."""
 
     def explain_host(self, host: str, /) -> Explanation | None:
-        """The same for a host."""
+        """Why a host was, or was not, acted on; None if nothing is known of it."""
 
 
 class _OnlyWithToken:

@@ -65,11 +65,11 @@ class EventLogs:
 
     @property
     def warning(self) -> str:
-        """The same, or why it is not written just now."""
+        """``problem``, or why records are not written just now."""
         return next((log.warning for log in self._logs if log.warning), "")
 
     def begin_close(self) -> None:
-        """Nothing more is logged (``EventLog.begin_close``)."""
+        """Take no more records (``EventLog.begin_close``)."""
         self._logs[-1].begin_close()
 
     def close(self, deadline_s: float) -> bool:

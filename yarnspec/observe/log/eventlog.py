@@ -6,8 +6,8 @@ are not known to be written. If that does not succeed for a while either, the wr
 hole would be worse than one that stops. ``warning`` says so meanwhile and then. The application goes on.
 
 Memory is bounded by bytes. Task ends are by far the most frequent records, so they have a bound of their own and never
-push a decision out. Records that were pushed out are still in the history file, which HDFS shows when it is closed, and
-in its local copy, which is read for those who ask.
+push a decision out. Records that were pushed out are still in the history file, but HDFS shows it only when it is
+closed. Those who ask get them from its local copy.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class EventLog:
 
     @property
     def warning(self) -> str:
-        """The same, or why it is not written just now."""
+        """``problem``, or why records are not written just now."""
         error = self._error
         return self._problem or (
             f"the event history is not written at the moment, and tried again: {error}" if error else ""
@@ -160,7 +160,7 @@ class EventLog:
         return EventChunk(self.epoch, taken)
 
     def begin_close(self) -> None:
-        """Nothing more is logged: what is left is written, and the file closed, while others do other things."""
+        """Take no more records. A thread writes what is left and closes the file, while others do other things."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()

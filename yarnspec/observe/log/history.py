@@ -194,7 +194,7 @@ class History:
         return sorted((one.name for one in entries if one.is_directory and is_application_id(one.name)), key=id_order)
 
     def application(self, application_id: str) -> ApplicationRecord | None:
-        """Who the application is; None when there is no history of it."""
+        """The facts from an application's start; None when there is no history of it."""
         return self._read(f"{self.path(application_id)}/{APPLICATION_FILE}", ApplicationRecord)
 
     def result(self, application_id: str) -> Result | None:
@@ -218,8 +218,8 @@ class History:
     ) -> Iterator[Record | ClusterUnreachable]:
         """The records of all epochs from ``first`` on, or of those ``before`` one; their writers must be gone.
 
-        Of one with a file that cannot be closed or read, as a full disk may leave it, the error stands where the
-        records of that file and further ones would. Of one with damaged records the error follows the readable ones.
+        A full disk may leave a file that cannot be closed or read. Then the error stands in the place of the records of
+        that file and of further ones. In an epoch with damaged records the error follows the readable ones.
         """
         for epoch in self.epochs(application_id):
             if epoch < first or (before is not None and epoch >= before):
@@ -254,7 +254,7 @@ class History:
             raise HistoryDamaged(message)
 
     def event_lines(self, application_id: str, epoch: int, *, writer_gone: bool) -> Iterator[bytes]:
-        """The same as lines of bytes; the last one has no line end when the writer was cut off in it."""
+        """``events`` as lines of bytes. The last one has no line end when the writer was cut off in it."""
         directory = f"{self.path(application_id)}/{epoch_directory(epoch)}"
         last = torn = b""
         for number, name in enumerate(_events_files()):

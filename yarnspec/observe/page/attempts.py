@@ -48,7 +48,7 @@ class Attempts:
         return len(self.stage)
 
     def __getitem__(self, chosen: npt.NDArray[np.intp] | BoolColumn) -> Attempts:
-        """Those rows only."""
+        """The chosen rows."""
         return Attempts(**{name: getattr(self, name)[chosen] for name in _FIELDS})
 
     @cached_property

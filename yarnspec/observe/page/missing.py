@@ -57,7 +57,7 @@ class Gap(NamedTuple):
 
 
 class Missing:
-    """What the page lacks, and since when."""
+    """The records that the page lacks, and since when."""
 
     def __init__(self) -> None:
         self._forgotten: dict[FoldedKind, Forgotten] = {}
@@ -98,7 +98,7 @@ class Missing:
         self._add(Gap(0, words))
 
     def sentences(self) -> list[str]:
-        """What the page lacks, in words; nothing where it is complete."""
+        """Say what the page lacks; no sentence where it is complete."""
         found = [one.words for one in self._gaps[-_SHOWN_GAPS:]]
         earlier = self._gaps[:-_SHOWN_GAPS]
         if earlier:

@@ -80,7 +80,7 @@ def body(
     source: Source | None = None,
     live: Live | None = None,
 ) -> str:
-    """What changes of it while the application runs."""
+    """The part of the page that changes while the application runs."""
     scene = scene_of(fold, document, now_ms)
     template = _environment().get_template("body.html")
     text = template.render(_context(scene, source or Source(), live))
@@ -158,7 +158,7 @@ def _pretty(value: object) -> bytes:
 
 
 def _policy(live: Live | None) -> str:
-    """Nothing is loaded from anywhere, and only our own style and script count."""
+    """The policy by which the browser loads nothing from anywhere, and heeds only our own style and script."""
     rules = ["default-src 'none'", f"style-src {_hash('page.css')}", f"script-src {_hash('page.js')}"]
     return "; ".join(
         [
@@ -202,7 +202,7 @@ def _environment() -> jinja2.Environment:
 
 
 def _readable(value: object) -> object:
-    """What goes into the page: no control character, no half of a pair, nothing that turns the direction of text."""
+    """Text that the page may have: no control character, no half of a pair, nothing that turns the direction."""
     if not isinstance(value, str) or isinstance(value, markupsafe.Markup) or value.isprintable():
         return value
     return "".join(one if one.isprintable() or one == "\n" else " " if one.isspace() else "\ufffd" for one in value)

@@ -34,14 +34,14 @@ _MOST_STEPS = 5_000
 _MOST_RUNNING = 100_000
 SHOWN_EVENTS = 300
 _NUMBER_LIMIT, _TIME_LIMIT_MS = 2**31, 2**42
-"""What is not below is damaged: no stage has such a number, and no task of this century ended then."""
+"""Numbers and times from here on are damaged: no stage has such a number, and no task of this century ended then."""
 _NOISE = frozenset({
     "TaskFinished", "HostsReported", "UpdatePlacement", "UpdateTaskBlocks", "SetTimer", "TimerFired", "OutputsDurable",
     "PlacementAcknowledged", "RecordShuffle", "ShuffleDeclared", "AnswerShuffle", "ShuffleForgotten", "RecordProgress",
     "RecordState", "HeldBlocksTold", "AskHeldBlocks", "JobStarted", "JobEnded", "StageStarted", "StageFinished",
     "AttemptsStarted",
 })  # fmt: skip
-"""What comes often and says little alone; the page has it in other forms, and `yarnspec events` has all."""
+"""Records that come often and say little alone. The page has them in other forms, and `yarnspec events` has all."""
 
 
 class PageFold:
@@ -290,7 +290,7 @@ class PageFold:
         )  # fmt: skip
 
     def _end_attempts(self, time_ms: int, state: int, why: str) -> None:
-        """Nothing of what ran goes on, and nobody will tell of its end."""
+        """End all attempts that run, since nobody will tell of their ends."""
         for row in self._started.values():
             self.attempts.add(_until(row, state, time_ms), why)
         self._started = {}
@@ -317,7 +317,7 @@ class PageFold:
             stage.state = "FAILED" if event.failure else "SUCCEEDED"
 
     def _end_stages(self, time_ms: int) -> None:
-        """Nothing of what ran goes on."""
+        """End all stages that run."""
         for place in self._now.values():
             stage = self.stages[place]
             if stage.ended_ms is None:

@@ -78,7 +78,7 @@ class Scene:
         return self.fold.attempts.text(int(self.attempts.stage[row]), int(self.attempts.task_id[row]))
 
     def words(self, row: int) -> str:
-        """What an attempt was, in one line."""
+        """Say in one line where an attempt ran, and how it ended."""
         attempts = self.attempts
         executor = self.executors[int(attempts.executor[row])] if attempts.executor[row] >= 0 else "?"
         kind = "copy" if attempts.speculative[row] == 1 else "attempt"

@@ -1,8 +1,7 @@
 """How fast each host was, out of the attempts that ended: by time alone, over the whole run and over time.
 
-A detector of the core knows more while it runs (inputs, counters, odds), and what it decided is among the records. This
-is the measure that the page can give of every host and of every application, with the same numbers as anybody who
-looks at the tasks' times would find.
+A detector of the core knows more while it runs (inputs, counters, odds), and its decisions are among the records. This
+measure exists for every host of every application. Anybody who looks at the tasks' times finds the same numbers.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ def history_of(
 
 
 def _usual(attempts: Attempts, took: FloatColumn, hosts: int, stages: int) -> FloatColumn:
-    """What a task of each stage usually takes: the lower middle one of its hosts' medians; 0 where nothing ended."""
+    """The usual time of a task of each stage: the lower middle one of its hosts' medians; 0 where nothing ended."""
     usual = np.zeros(stages)
     good = attempts.succeeded & (attempts.host >= 0)
     if not good.any():

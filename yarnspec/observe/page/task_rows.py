@@ -96,7 +96,7 @@ def task_groups(scene: Scene) -> list[TaskGroup]:
 
 
 def copy_rows(scene: Scene) -> tuple[list[CopyRow], int]:
-    """What became of each copy, the newest first, and how many more there were."""
+    """The fate of each copy, the newest first, and how many more there were."""
     attempts = scene.attempts
     copied = np.flatnonzero(attempts.copies)
     keys = attempts.task_keys

@@ -28,7 +28,7 @@ _LEVELS = (0.0, 0.25, 0.5, 0.75)
 _NOTHING = 0.002
 """A smaller share than this is a rounding error of the sums."""
 _NARROWEST = 0.0006
-"""What is narrower than this share of the width is drawn that wide: it would not be seen."""
+"""A bar that would be narrower than this share of the width gets this width, so that it is seen."""
 
 KINDS = ("ok", "won", "killed", "lost", "failed", "running")
 """In the order in which they are drawn: what matters more lies above."""

@@ -36,7 +36,7 @@ class AsksFold:
                 self._wanted.clear()
 
     def status(self) -> tuple[AskStatus, ...]:
-        """What is asked for now, the most first."""
+        """The containers that are asked for now, the most first."""
         alike = Counter((one.rule, one.hosts) for one in self._wanted.values())
         return tuple(
             AskStatus(rule=rule, hosts=hosts, containers=count) for (rule, hosts), count in alike.most_common()

@@ -107,7 +107,7 @@ APPLICATION = (
     ),
     DeclaredMetric[StatusDocument](
         "yarnspec_refused_total",
-        "What was refused in the name of drivers and application masters after their end: " + ", ".join(KINDS),
+        "Refused in the name of drivers and application masters after their end: " + ", ".join(KINDS),
         lambda document: {(kind,): document.refused.get(kind, 0) for kind in KINDS},
         ("kind",),
     ),
@@ -130,7 +130,7 @@ SPECULATION = (
     ),
     DeclaredMetric[SpeculationStatus](
         "yarnspec_copies_total",
-        f"Copies by what became of them: {', '.join(_OUTCOMES)}. Spark refused those that are refused. Those that are "
+        f"Copies by their outcome: {', '.join(_OUTCOMES)}. Spark refused those that are refused. Those that are "
         "withdrawn never started, as their task or stage had ended",
         lambda status: {(name,): getattr(status.ledger, f"copies_{name}") for name in _OUTCOMES},
         ("outcome",),

@@ -133,7 +133,7 @@ class Kept:
             place = len(self._done_again) if limit.about == "writes" else 0
             self._done_again.insert(place, limit.reason)
             return
-        # What has ended the recording is not hidden by what is told later of a part.
+        # A later limit of one part does not hide why the recording ended.
         if not self._ended:
             self._why_not = limit.reason
         self._ended = self._ended or not limit.recording
@@ -156,7 +156,7 @@ class Kept:
             del self._reused[next(iter(self._reused))]
 
     def _leave_out(self, why: str) -> None:
-        # What is above a shuffle has no reason of its own.
+        # Shuffles above another one have no reason of their own.
         why = why.removeprefix(_BELOW)
         known = why in self._not_recorded or len(self._not_recorded) < _MOST_REASONS
         self._not_recorded[why if known else _OTHER_REASONS] += 1

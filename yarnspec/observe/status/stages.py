@@ -64,7 +64,7 @@ class Stages:
         self._end((event.stage, event.stage_attempt), failed=bool(event.failure))
 
     def observe(self, rows: Observations) -> None:
-        """The same for everything that these rows tell."""
+        """Fold all that these rows tell."""
         self._launched = (self._launched or 0) + int(np.count_nonzero(rows.kind == RowKind.TASK_STARTED))
         before = 0
         stage_rows = np.flatnonzero((rows.kind == RowKind.STAGE_STARTED) | (rows.kind == RowKind.STAGE_ENDED))
@@ -79,7 +79,7 @@ class Stages:
         self._tasks_ended(rows, slice(before, len(rows)))
 
     def driver_lost(self) -> None:
-        """Nothing of what ran goes on."""
+        """End all stages that run."""
         for key in list(self._active):
             self._end(key, failed=True)
 

@@ -283,7 +283,7 @@ class SimulatedEpoch:
         return hash((plan.number, index, run, self._bounds.get(plan.number, 0), read))
 
     def _content_of(self, plan: ShufflePlan, index: int) -> int:
-        """What an output holds, or would if somebody needed it."""
+        """The rows that an output holds, or would hold if somebody needed it."""
         output = self._there[self._ids[plan.number]].get(index)
         if output is not None:
             return output.contents

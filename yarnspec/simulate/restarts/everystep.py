@@ -24,11 +24,11 @@ WAYS = {
     "master": Crash(0, "master"),
     "taken for dead": Crash(0, "master", lives_on=True),
 }
-"""Who dies; the last one goes on between the steps of the next driver, to its end or until it is refused something."""
+"""Which process dies. In the last case it goes on between the next driver's steps, to its end or until a refusal."""
 
 
 def crash_everywhere(seed: int, core: Callable[[Settings], Negotiator] = Negotiator) -> Counter[str]:
-    """Have the first epoch of a seed's plan die at each of its steps in each way, and a next one go on to the end.
+    """Let the first epoch of a seed's plan die at each step in each way, and the next one go on to the end.
 
     Returns how many died in each way, and what came of them as in ``Result``. Raises BrokenRule.
     """

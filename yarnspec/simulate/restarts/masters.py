@@ -21,7 +21,7 @@ class Tell(Protocol):
     """Hands an event to the negotiator, at that time if one is given, and obeys what it answers."""
 
     def __call__(self, event: ev.Event, at_ms: int | None = None) -> Steps[list[cm.Command]]:
-        """What it answered."""
+        """Hand the event over, and return the answer."""
 
 
 @dataclass
@@ -74,7 +74,7 @@ class SimulatedMaster:
 
 
 class Masters:
-    """Who is over the epoch that runs, ``now``, and ``in_place``: how many had the one of the epoch before.
+    """The application masters over the epochs: ``now`` has the running one, ``in_place`` counts those that kept it.
 
     ``earlier``: attempts that were before.
     """

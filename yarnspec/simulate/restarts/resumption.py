@@ -4,7 +4,7 @@ A program is a list of shuffles, each computed from earlier ones. What a map giv
 inputs, and unless the shuffle is determinate from which run of it gave it. At the end every output must fit those that
 it was computed from: a mixture of two runs of something that varies is a wrong result.
 
-A crash comes after any command that was obeyed and before or after anything that the driver does, and cuts the journal
+A crash comes after any command that was obeyed, and before or after anything that the driver does. It cuts the journal
 somewhere behind the last record that was told to be durable. Hosts come and go between epochs. A driver that dies
 alone has the next driver under the same negotiator, to which it still speaks. A driver that is only taken for dead goes
 on with its negotiator, step by step between those of later epochs (``beside.py``).

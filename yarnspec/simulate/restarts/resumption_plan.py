@@ -74,7 +74,7 @@ class ResumptionPlan:
             fewest = 0 if rng.random() < 0.2 else min(1, number)
             parents = tuple(sorted(rng.sample(range(number), rng.randint(fewest, min(2, number)))))
             determinism = rng.choice(kinds)
-            # As Spark has it: what is computed from something indeterminate is indeterminate.
+            # Spark calls all indeterminate that is computed from something indeterminate.
             if any(shuffles[parent].determinism == "indeterminate" for parent in parents):
                 determinism = "indeterminate"
             shuffles.append(

@@ -152,7 +152,7 @@ class Scheduler:
         self._fill()
 
     def host_dies(self, host: str) -> None:
-        """Nothing ends on a host any more; Spark does not know yet."""
+        """Let nothing end on a host any more; Spark does not know yet."""
         self._dead.add(host)
 
     def executor_goes(self, executor_id: str) -> None:
@@ -167,11 +167,11 @@ class Scheduler:
         self._fill()
 
     def held(self, executor_id: str) -> int:
-        """What an executor holds, as ``HeldBlocksTold`` counts it: nothing but map outputs."""
+        """The data that an executor holds, as ``HeldBlocksTold`` counts it: nothing but map outputs."""
         return ev.ONLY_MAP_OUTPUTS if self._holds.get(executor_id) else 0
 
     def _lose_outputs(self, executor_id: str) -> None:
-        """What reads them fails to fetch and starts anew, after those that have to run again."""
+        """Lose an executor's outputs. Their readers fail to fetch, and start anew once the lost maps ran again."""
         for stage, partition in sorted(self._holds.pop(executor_id, ())):
             self._done[stage].pop(partition, None)
             run = self._runs.get(stage)

@@ -26,7 +26,7 @@ class FreeSlots:
         self._look(executor_id)
 
     def go(self, executor_id: str) -> None:
-        """It is gone."""
+        """Take out an executor that is gone."""
         del self._hosts[executor_id], self._free[executor_id]
         self._aside.discard(executor_id)
         self._look(executor_id)
@@ -50,12 +50,12 @@ class FreeSlots:
                 self._look(executor_id)
 
     def put_aside(self, executor_id: str) -> None:
-        """It fits nothing that waits."""
+        """Leave out an executor that fits nothing that waits."""
         self._aside.add(executor_id)
         self._look(executor_id)
 
     def put_back(self, executor_id: str) -> None:
-        """It may fit again."""
+        """Look again at an executor that may fit now."""
         self._aside.discard(executor_id)
         self._look(executor_id)
 

@@ -129,7 +129,7 @@ class SimulatedCluster:
             return
         self._came += 1
         if self._blocked and self._rng.random() < _DROPPED_SHARE:
-            # It was placed before the block reached YARN: the AM gives it back before launch and asks again.
+            # YARN placed the container before the block reached it: the AM gives it back before launch and asks again.
             self._tell(ev.ContainerDropped(container_id=f"container_{self._came}", host=self._blocked[0]))
             self._clock.after(_AGAIN_MS, lambda: self._allocate(executor_id))
             return

@@ -51,7 +51,7 @@ class Core(Protocol):
         """Take an event and answer with commands."""
 
     def speculation_view(self, now_ms: int) -> SpeculationView:
-        """What there is to see of copies."""
+        """The state of copies now."""
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ class Scenario:
     def draw(cls, seed: int) -> Scenario:
         """The scenario of a seed."""
         rng = random.Random(seed)
-        # What came later has a stream of its own, so that scenarios stay what they were.
+        # Later additions draw from a stream of their own, so that scenarios stay what they were.
         later = random.Random(seed + (1 << 33))
         hosts = _hosts(rng)
         slots = rng.choice((1, 2, 2, 4))
@@ -246,7 +246,7 @@ def _jobs(rng: random.Random, slots: int) -> tuple[JobPlan, ...]:
         parents = tuple(one.stage for one in of_job if rng.random() < 0.7 or one is of_job[-1])
         of_job.append(_stage(rng, stage, tasks, parents if of_job else (), slots, last=last))
         if last:
-            # What no other stage reads would never run: the result reads all that nobody else does.
+            # A stage that no other reads would never run: the result reads all of these.
             read = {parent for one in of_job for parent in one.parents}
             unread = tuple(one.stage for one in of_job[:-1] if one.stage not in read)
             end = of_job[-1]

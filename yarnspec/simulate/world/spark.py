@@ -166,7 +166,7 @@ class Spark:
         return found
 
     def held(self, executor_id: str) -> int:
-        """What an executor holds, as ``HeldBlocksTold`` counts it: nothing but map outputs."""
+        """The data that an executor holds, as ``HeldBlocksTold`` counts it: nothing but map outputs."""
         maps = (one.stage for job in self._scenario.jobs for one in job.stages if one.maps)
         known = any(executor_id in self.done[stage].values() for stage in maps if stage not in self._forgotten)
         return ev.ONLY_MAP_OUTPUTS if known else 0
@@ -177,7 +177,7 @@ class Spark:
             self._rules.outputs_go(executor_id)
 
     def host_dies(self, host: str) -> None:
-        """Nothing ends on a host any more; Spark does not know yet."""
+        """Let nothing end on a host any more; Spark does not know yet."""
         self._dead.add(host)
 
     def executor_goes(self, executor_id: str) -> None:
@@ -217,7 +217,7 @@ class Spark:
                         run.again(index)
                 own = {n for index, n in enumerate(run.partitions) if index not in run.elsewhere}
                 if not own.issuperset(gone) and not run.over:
-                    # What an earlier attempt had done is gone as well: this one cannot complete the stage.
+                    # Outputs of an earlier attempt are gone as well: this one cannot complete the stage.
                     self._end_run(run, State.FAILED)
                     self._clock.after(_RESUBMIT_MS, self._advance)
                     break

@@ -74,7 +74,7 @@ def _note_an_orderly_end(note: Path) -> None:
                 note.write_text(json.dumps(found), encoding="utf-8")
 
     def noted_exit(status: Any = None, /) -> Any:
-        # What is no number becomes 1, after it was printed; a caller may still catch it and go on.
+        # An exit value that is no number is printed and becomes 1; a caller may still catch it and go on.
         chosen[:] = [0 if status is None else status & 0xFF if isinstance(status, int) else 1]
         exit_by_name(status)
 
@@ -105,7 +105,7 @@ def _frames(error: BaseException) -> list[str]:
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """What an error was raised from, the nearest first; of a long chain the nearest, and the first of all."""
+    """The errors that an error was raised from, the nearest first; of a long chain those, and the first of all."""
     chain: list[BaseException] = []
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     while cause is not None and cause not in chain:

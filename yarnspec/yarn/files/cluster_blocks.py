@@ -93,7 +93,7 @@ class ClusterBlocks:
         return self._files.url(self._directory)
 
     def read(self, now_ms: int) -> ListedBlocks:
-        """What is on the list; a directory that does not exist is an empty one.
+        """The blocks on the list. A directory that does not exist is an empty list.
 
         Of several entries about a host one of the directory's owner counts, else the first one, until the last of them
         ends. Since when an entry counts depends on what earlier calls found (``clusterlist.counts_since_ms``).
@@ -262,7 +262,7 @@ class ClusterBlocks:
         if entry.by != info.owner:
             return f"it says that it is {entry.by!r}'s, and it is {info.owner!r}'s: it is forged"
         if info.name != self._path(entry.host, info.owner).rpartition("/")[2]:
-            return f"it is about {entry.host!r}, and its name says another thing"
+            return f"it is about {entry.host!r}, but its name is that of another host"
         return ""
 
     def _path(self, host: str, user: str) -> str:
@@ -275,7 +275,7 @@ class ClusterBlocks:
             # One at a time: those above get the same mode, and who may write there can replace the list.
             self._files.make_directories(self._directory.rpartition("/")[0] or "/", mode=_ABOVE)
             self._files.make_directories(self._directory, mode=_EVERYBODY)
-            # What makes directories may take bits away from the mode.
+            # HDFS may take bits away from the mode when it makes directories.
             self._files.set_mode(self._directory, _EVERYBODY)
         except NotAllowed as error:
             message = (
@@ -289,7 +289,7 @@ _Stamp = tuple[str, int, int, str]
 
 
 def _stamp(info: FileInfo) -> _Stamp:
-    """What tells a file from what it was before."""
+    """The marks by which a file that has changed is told from what it was."""
     return info.path, info.modified_ms, info.size_bytes, info.owner
 
 

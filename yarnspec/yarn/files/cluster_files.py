@@ -67,7 +67,7 @@ class Files(Protocol):
         """Whether there is such a file or directory."""
 
     def list(self, path: str) -> list[FileInfo]:
-        """What is in a directory, by name; a directory that does not exist is FileNotFoundError."""
+        """The entries of a directory, by name; FileNotFoundError for a directory that does not exist."""
 
     def read(self, path: str, *, offset: int = 0, size_bytes: int | None = None) -> bytes:
         """The bytes from ``offset`` on, at most ``size_bytes``.

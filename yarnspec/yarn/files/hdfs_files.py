@@ -81,7 +81,7 @@ class HdfsFiles:
         return True
 
     def list(self, path: str) -> list[FileInfo]:
-        """What is in a directory."""
+        """The entries of a directory."""
         self.info(path)  # listing what does not exist may be an empty answer
         found = self._repeat(f"list {path}", lambda: list(self._client.list_status(path)))
         entries = (_info(status, status.path) for status in found)

@@ -66,7 +66,7 @@ class LocalFiles:
         return Path(path).exists()
 
     def list(self, path: str) -> list[FileInfo]:
-        """What is in a directory."""
+        """The entries of a directory."""
         return [_info(entry) for entry in sorted(Path(path).iterdir())]
 
     def read(self, path: str, *, offset: int = 0, size_bytes: int | None = None) -> bytes:
@@ -124,7 +124,7 @@ class LocalFiles:
         return LocalLog(Path(path), mode)
 
     def recover_log(self, path: str, *, timeout_s: float = LEASE_TIMEOUT_S) -> None:  # noqa: ARG002
-        """Nothing to wait for: what a dead process wrote is there. (A living one is not stopped.)"""
+        """Check that the log is there: no lease has to be recovered. (A writer that lives goes on.)"""
         if not Path(path).exists():
             raise FileNotFoundError(path)
 

@@ -119,7 +119,7 @@ class HadoopConf:
                     f"The Hadoop configuration directory {directory} cannot be read; check its permissions."
                 )
             found = [path for pattern in _FURTHER_SHIPPED_FILES for path in sorted(directory.glob(pattern))]
-            # As in Spark: one that this user may not read is not shipped. Without Hadoop's own nothing works.
+            # Spark does not ship a file either that this user may not read. Without Hadoop's own nothing works.
             paths = {path.name: path for path in found if path.is_file() and _may_be_read(path)} | paths
         if not any(name in paths for name in SITE_FILES):
             where = os.pathsep.join(map(str, directories))
@@ -176,7 +176,7 @@ class HadoopConf:
         return (self.get("hadoop.security.authentication") or "").lower() == "kerberos"
 
     def acting_for(self, user: str) -> HadoopConf:
-        """The same configuration, used for another user."""
+        """This configuration, used for another user."""
         return HadoopConf(self._files, directories=self.directories, environ=self._environ, proxy_user=user)
 
     @property
@@ -204,7 +204,7 @@ class HadoopConf:
 
     @property
     def login(self) -> str:
-        """Who the cluster takes us for: HADOOP_USER_NAME with simple authentication, else the system's user."""
+        """The user whom the cluster sees: HADOOP_USER_NAME with simple authentication, else the system's user."""
         name = self._environ.get("HADOOP_USER_NAME")
         if name and not self.secure:
             return name
@@ -233,7 +233,7 @@ class HadoopConf:
         return tuple(found)
 
     def placement_overrides(self) -> dict[str, str]:
-        """What makes Hadoop's client use our proxy provider, with the user's own providers carried over."""
+        """The settings that make Hadoop's client use our proxy provider, with the user's own providers carried over."""
         overrides = {
             # Skein's AM heartbeats at half of it: every second, not every five.
             AM_EXPIRY_KEY: "2000",
@@ -308,7 +308,7 @@ def passed_over(environ: Mapping[str, str]) -> str:
 
 
 def check_the_cluster(environ: Mapping[str, str] = os.environ) -> str:
-    """What to do when the cluster does not answer, for the end of an error."""
+    """Advice for the end of an error: what to do when the cluster does not answer."""
     wrong = passed_over(environ)
     said = "Check that it runs and that HADOOP_CONF_DIR names the right cluster."
     return f"{said} {wrong}." if wrong else said

@@ -73,7 +73,7 @@ class ResourceManager(Closing):
         return f"{self.url}/cluster/app/{application_id}"
 
     def cluster(self) -> ClusterInfo:
-        """What the ResourceManager says about itself."""
+        """The ResourceManager's report about itself."""
         return rm_documents.cluster(self._rest.get("/ws/v1/cluster/info"))
 
     def hosts(self, states: Iterable[str] = ()) -> tuple[Host, ...]:
@@ -193,7 +193,7 @@ class ResourceManager(Closing):
         return tuple(sorted(rm_documents.attempts(document), key=lambda attempt: attempt.number))
 
     def diagnostics(self, attempt_id: str) -> str:
-        """What YARN says of how an attempt ended; the list of attempts does not have it.
+        """YARN's words on how an attempt ended; the list of attempts does not have them.
 
         In XML, as 3.5.0 answers 500 to who asks for JSON.
         """
@@ -231,14 +231,14 @@ class ResourceManager(Closing):
 
 
 def check_application_id(text: str) -> str:
-    """The same text when it is an application id; NotFound otherwise (it also becomes part of addresses and paths)."""
+    """Return ``text`` if it is an application id, else raise NotFound. It becomes part of addresses and paths."""
     if not is_application_id(text):
         raise NotFound(f"{text!r} is not an application id; they look like application_1700000000000_0001.")
     return text
 
 
 def check_container_id(text: str) -> str:
-    """The same text when it is a container id; NotFound otherwise."""
+    """Return ``text`` if it is a container id, else raise NotFound."""
     if not _CONTAINER_ID.fullmatch(text):
         raise NotFound(f"{text!r} is not a container id; they look like container_1700000000000_0001_01_000001.")
     return text

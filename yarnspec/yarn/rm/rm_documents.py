@@ -22,7 +22,7 @@ from yarnspec.yarn.rm.rm_reports import (
 
 _SHOWN_REASONS = 3
 _USUAL_TYPES = frozenset({"memory-mb", "vcores"})
-# What app-activities answers until the scheduler's next round for the application is recorded.
+# The answers of app-activities until the scheduler's next round for the application is recorded.
 _NO_ACTIVITY = frozenset({"waiting for display", "waiting for next allocation"})
 
 

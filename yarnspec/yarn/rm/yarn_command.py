@@ -136,6 +136,6 @@ class _Drain:
                 self._kept = (self._kept + piece)[-self._KEPT_BYTES :]
 
     def text(self) -> str:
-        """What was said, once the child ended."""
+        """The child's words, once it has ended."""
         self._thread.join(5.0)
         return self._kept.decode(errors="replace")

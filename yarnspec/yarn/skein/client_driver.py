@@ -1,9 +1,9 @@
 """Skein's client driver: the JVM that uploads an application's files and submits it, started for one submission.
 
-yarnspec starts it itself instead of through ``skein.Client()``, which changes nothing in Skein: it takes the Hadoop
-configuration and class path from this process's environment and waits for its JVM without a deadline. Here the class
-path begins with our configuration and jar whatever the ``yarn`` command makes of HADOOP_CLASSPATH, nothing of this
-process is changed, every step has a deadline, and the process always ends.
+yarnspec starts this JVM itself, and changes nothing in Skein. ``skein.Client()`` would take the Hadoop configuration
+and class path from this process's environment, and wait for its JVM without a deadline. Here the class path begins with
+our configuration and jar, whatever the ``yarn`` command makes of HADOOP_CLASSPATH. This process's environment stays as
+it is. Every step has a deadline, and the JVM always ends.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from yarnspec.yarn.skein.skein_warnings import quiet_skein
 
 _MAIN_CLASS = "com.anaconda.skein.Driver"
 _SKEIN_JAR = Path(skein.__file__).parent / "java" / "skein.jar"
-# It lives for a few seconds: quick to start matters, the best machine code does not.
+# The driver lives for a few seconds: a quick start matters, the best machine code does not.
 _JVM_OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 _END_TIMEOUT_S = 5.0
 _SHOWN_LOG_LINES = 15

@@ -142,7 +142,7 @@ def _submitted(driver: ClientDriver, spec: skein.ApplicationSpec, timeout_s: flo
 
 def patience(timeout_s: float) -> dict[str, str]:
     """Hadoop settings that make its client give up after ``timeout_s`` instead of after 15 minutes or never."""
-    # What is left of the time once the JVM has started.
+    # The part of the time that is left once the JVM has started.
     wait_ms = str(int(timeout_s * 750))
     return {
         "yarn.resourcemanager.connect.max-wait.ms": wait_ms,
@@ -171,7 +171,7 @@ def patience(timeout_s: float) -> dict[str, str]:
 def with_plain_sources(application: SkeinApplication, directory: Path) -> SkeinApplication:
     """Give local files with other letters in their paths than plain ones a link in ``directory``, and name that.
 
-    A JVM in the C locale cannot open paths with other letters than ASCII's, Hadoop's paths can have no colon, and the
+    A JVM in the C locale cannot open paths with other letters than ASCII's. Hadoop's paths can have no colon. And the
     hosts store a file under the name of its source. The link in the containers keeps its own name.
     """
     links: dict[str, str] = {}
@@ -213,7 +213,7 @@ def check_local_files(application: SkeinApplication) -> None:
                 raise UsageError(f"The file {path} cannot be read; check its permissions.")
 
 
-# What Hadoop's messages say, the first match counts: (any of these words, the error, how it begins).
+# Words in Hadoop's messages, of which the first match counts: (any of these words, the error, how it begins).
 _REASONS: tuple[tuple[tuple[str, ...], type[YarnspecError], str], ...] = (
     (("unknown queue", "non-leaf queue", "not a leaf queue"), NotFound, "YARN has no such queue to submit to"),
     (

@@ -2,9 +2,9 @@
 
 Skein's AM deletes its staging directory when it ends by itself; after ``yarn application -kill`` nobody does. The next
 submission of the same user sweeps it: only directories of applications that the ResourceManager says were ours and have
-ended. What it does not know (any more) is left alone, because a directory alone does not say whose application it is:
-other programs that use Skein keep theirs in the same place, and a ResourceManager that lost its state, or another
-cluster on the same HDFS, may have the application running.
+ended. A directory alone does not say whose application it is, since other programs that use Skein keep theirs in the
+same place. So the sweep leaves alone what the ResourceManager does not know (any more). Such an application may still
+run: the ResourceManager lost its state, or another cluster uses the same HDFS.
 """
 
 from __future__ import annotations
