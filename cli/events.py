@@ -10,8 +10,7 @@ import click
 from yarnspec.cli.groups import did_you_mean
 from yarnspec.cli.names import application_argument
 from yarnspec.cli.printing import Form, as_yaml, output_option, settings_options
-from yarnspec.core.messages.commands import Command
-from yarnspec.core.messages.events import Event
+from yarnspec.core.messages.all_messages import COMMANDS, EVENTS
 from yarnspec.errors import UsageError
 from yarnspec.gateway.application.handle import Application
 from yarnspec.observe.forms.moments import clock
@@ -68,7 +67,7 @@ def _why_none(application: Application, types: tuple[str, ...]) -> str:
 
 
 def _check(types: tuple[str, ...]) -> None:
-    known = [one.__name__ for one in (*Event.__subclasses__(), *Command.__subclasses__())]
+    known = [one.__name__ for one in (*EVENTS, *COMMANDS)]
     for name in types:
         if name not in known:
             message = f"there is no type of event {name!r}.{did_you_mean(name, known)}"

@@ -9,6 +9,7 @@ from yarnspec.am.sources.shuffleevents import shuffle_event
 from yarnspec.core.journal.journalstate import Recorded
 from yarnspec.core.lifecycle.phases import Lifecycle
 from yarnspec.core.messages import commands
+from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
 from yarnspec.core.recovery.savedwork import moved_writes, saved_writes
@@ -61,7 +62,7 @@ class LocalWrites:
             for record in command.records():
                 if not self._lost:
                     self._recorded.apply(record)
-            if isinstance(command, commands.AnswerWrite):
+            if isinstance(command, rc.AnswerWrite):
                 answers.append(command)
             elif isinstance(command, commands.FinishApplication):
                 self.stopped = command.reason

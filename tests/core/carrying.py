@@ -9,8 +9,8 @@ from tests.core.stragglers import Stragglers
 from tests.core.world import HOSTS, World, of
 from yarnspec.core.blocking.blocks import Block
 from yarnspec.core.journal.journalstate import Recorded
-from yarnspec.core.messages import commands as cm
 from yarnspec.core.messages import events as ev
+from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages.carried import CarriedPart, parts_of, record_of_part
 from yarnspec.core.messages.settings import RecoverySettings
 
@@ -33,7 +33,7 @@ class Life(Stragglers):
 def handed_over(world: World) -> tuple[CarriedPart, ...]:
     """What the journal holds of it: through bytes, and the newest of each kind."""
     recorded = Recorded()
-    for command in of(cm.RecordState, world.commands):
+    for command in of(rc.RecordState, world.commands):
         for part in command.parts:
             recorded.apply(record_of_part(part))
     parts, problem = parts_of(recorded)

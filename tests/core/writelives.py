@@ -17,6 +17,7 @@ from yarnspec.core.journal.journalrecords import JournalRecord
 from yarnspec.core.journal.journalstate import Recorded
 from yarnspec.core.lifecycle.phases import Lifecycle
 from yarnspec.core.messages import commands as cm
+from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages import writeevents as wr
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
@@ -366,11 +367,11 @@ class Life:
 
     # the core and the journal
 
-    def _ask(self, question: Callable[..., Any], **fields: Any) -> cm.AnswerWrite:
+    def _ask(self, question: Callable[..., Any], **fields: Any) -> rc.AnswerWrite:
         self._step()
         self._questions += 1
         answered = self._tell(question(question=self._questions, **fields))
-        answer = next(one for one in answered if isinstance(one, cm.AnswerWrite))
+        answer = next(one for one in answered if isinstance(one, rc.AnswerWrite))
         self._step()
         if answer.fenced and self._sealed:
             raise RefusedError

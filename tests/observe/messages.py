@@ -5,13 +5,14 @@ from __future__ import annotations
 import msgspec
 from hypothesis import strategies as st
 
+from yarnspec.core.messages.all_messages import COMMANDS, EVENTS
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event, Observed
 
 # Observations are no records: the records are made of their rows (tests/observe/forms/test_observation_lines.py).
 KINDS: tuple[type[Event] | type[Command], ...] = (
-    *(kind for kind in Event.__subclasses__() if kind is not Observed),
-    *Command.__subclasses__(),
+    *(kind for kind in EVENTS if kind is not Observed),
+    *COMMANDS,
 )
 _FEW = st.sampled_from(["1", "2", "3", "127.0.0.2", "container_1_0001_01_000001", "SUCCESS", "FAILED", ""])
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from yarnspec.core.messages.all_messages import COMMANDS, EVENTS
 from yarnspec.core.messages.commands import Command
-from yarnspec.core.messages.events import Event
 from yarnspec.reference.sources import sentence_of
 
 _HEAD = """\
@@ -27,7 +27,7 @@ default: older records may be without it.
 
 def page_text() -> str:
     """The page."""
-    events, commands = _of_the_core(Event), _of_the_core(Command)
+    events, commands = _of_the_core(EVENTS), _of_the_core(COMMANDS)
     lines = [_HEAD, "## Events", "", *_table(events), "", "## Commands", ""]
     lines += ["Every command has a `reason`: the facts and numbers that led to it.", "", *_table(commands)]
     parts = _parts([*events, *commands])
@@ -35,8 +35,8 @@ def page_text() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _of_the_core(base: type[msgspec.Struct]) -> list[type[msgspec.Struct]]:
-    return [kind for kind in base.__subclasses__() if kind.__module__.startswith("yarnspec.core.")]
+def _of_the_core(kinds: Iterable[type[msgspec.Struct]]) -> list[type[msgspec.Struct]]:
+    return [kind for kind in kinds if kind.__module__.startswith("yarnspec.core.")]
 
 
 def _table(kinds: Iterable[type[msgspec.Struct]]) -> list[str]:

@@ -11,7 +11,8 @@ import msgspec
 from py4j.java_gateway import GatewayParameters, JavaGateway
 from py4j.protocol import Py4JError
 
-from yarnspec.core.messages.commands import AnswerWrite, LaunchCopy, UpdateTaskBlocks, WithdrawCopy
+from yarnspec.core.messages.commands import LaunchCopy, UpdateTaskBlocks, WithdrawCopy
+from yarnspec.core.messages.recoverycommands import AnswerWrite
 
 BRIDGE_ERRORS: tuple[type[Exception], ...] = (Py4JError, OSError)
 """The errors of a call on a bridge when the driver's JVM is gone or going."""

@@ -16,6 +16,7 @@ from yarnspec.am.journal.background_journal import BackgroundJournal
 from yarnspec.core.journal.journalrecords import ApplicationRegistered, Carried, Determinism, EpochBegan, InputsRead
 from yarnspec.core.journal.overdue import Wait
 from yarnspec.core.messages import commands
+from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages import writeevents as wr
 from yarnspec.core.messages.carried import CarriedBlock, CarriedBlocks, CarriedHost, CarriedHosts
@@ -51,7 +52,7 @@ class Bridge:
             raise ConnectionResetError("the JVM collects garbage")
         self.answers.put((question, answer))
 
-    def answer_write(self, question: int, answer: commands.AnswerWrite) -> None:
+    def answer_write(self, question: int, answer: rc.AnswerWrite) -> None:
         self.answers.put((question, {"action": answer.action, "reason": answer.reason}))
 
 
@@ -113,11 +114,11 @@ class Epoch:
     def declare(self, shuffle: int, determinism: Determinism = "determinate") -> dict[str, Any]:
         """Record a shuffle and give what the driver is answered."""
         self.recording.perform(
-            commands.RecordShuffle(
+            rc.RecordShuffle(
                 shuffle=shuffle, signature=f"s{shuffle}", maps=3, reduces=2, determinism=determinism, reason="declared"
             )
         )
-        self.recording.perform(commands.AnswerShuffle(question=shuffle, shuffle=None, record=True, reason="new"))
+        self.recording.perform(rc.AnswerShuffle(question=shuffle, shuffle=None, record=True, reason="new"))
         question, answer = self.bridge.answers.get(timeout=DEADLINE_S)
         assert question == shuffle
         return answer
@@ -143,7 +144,7 @@ class Epoch:
 def test_what_one_epoch_records_the_next_one_offers_to_its_driver(tmp_path: Path) -> None:
     first = Epoch(tmp_path, 1)
     assert first.replayed() == rec.JournalReplayed()
-    first.recording.perform(commands.RecordProgram(reason="begins"))
+    first.recording.perform(rc.RecordProgram(reason="begins"))
     assert first.declare(7)["record"]
     assert not first.declare(8)["restore"]
     first.finish(7, 0, 100)
@@ -151,7 +152,7 @@ def test_what_one_epoch_records_the_next_one_offers_to_its_driver(tmp_path: Path
     first.finish(7, 0, 102)  # its output was lost
     first.finish(99, 0, 103)  # nobody declared it
     first.recording.take({"kind": "shuffle_facts", "shuffle": 7}, b"bounds")
-    first.recording.perform(commands.RecordProgress(epoch=1, jobs=2, reason="first"))
+    first.recording.perform(rc.RecordProgress(epoch=1, jobs=2, reason="first"))
     assert isinstance(first.told.get(timeout=DEADLINE_S), rec.MapOutputsRecorded)
     assert first.recording.saved_file is None
     first.end()
@@ -166,7 +167,7 @@ def test_what_one_epoch_records_the_next_one_offers_to_its_driver(tmp_path: Path
         (8, "s8", {}),
     ]
     assert [(one.bounded, one.oldest, one.newest) for one in past.shuffles] == [(True, 101, 102), (False, 0, 0)]
-    second.recording.perform(commands.OfferSaved(shuffles=(7,), reason="saved"))
+    second.recording.perform(rc.OfferSaved(shuffles=(7,), reason="saved"))
     path = second.recording.saved_file
     assert path is not None
     assert path.stat().st_mode & 0o777 == 0o600
@@ -211,8 +212,8 @@ def test_a_driver_for_which_nothing_is_of_use_gets_an_empty_file_and_no_later_on
     first.end()
     second = Epoch(tmp_path, 2)
     assert [one.outputs for one in second.replayed().shuffles] == [1]
-    second.recording.perform(commands.ForgetShuffle(shuffle=7, reason="it waited too long"))
-    second.recording.perform(commands.OfferSaved(shuffles=(), reason="nothing is of use"))
+    second.recording.perform(rc.ForgetShuffle(shuffle=7, reason="it waited too long"))
+    second.recording.perform(rc.OfferSaved(shuffles=(), reason="nothing is of use"))
     path = second.recording.saved_file
     assert path is not None
     assert path.read_bytes() == b""
@@ -230,8 +231,8 @@ def test_what_the_negotiator_knows_is_handed_to_the_next_one_the_newest_of_each_
     hosts = CarriedHosts(epoch=1, time_ms=2, hosts=(CarriedHost(host="h1", faults=2),))
     first = Epoch(tmp_path, 1)
     first.replayed()
-    first.recording.perform(commands.RecordState(parts=(blocks[0], hosts), reason="changed"))
-    first.recording.perform(commands.RecordState(parts=(blocks[1],), reason="changed"))
+    first.recording.perform(rc.RecordState(parts=(blocks[0], hosts), reason="changed"))
+    first.recording.perform(rc.RecordState(parts=(blocks[1],), reason="changed"))
     first.end()
     second = Epoch(tmp_path, 2)
     assert second.replayed().carried == (blocks[1], hosts)
@@ -254,7 +255,7 @@ def test_a_file_that_cannot_be_written_costs_only_what_is_saved(tmp_path: Path) 
     (tmp_path / "saved-2").mkdir()
     second = Epoch(tmp_path, 2)
     second.replayed()
-    second.recording.perform(commands.OfferSaved(shuffles=(7,), reason="saved"))
+    second.recording.perform(rc.OfferSaved(shuffles=(7,), reason="saved"))
     assert second.recording.saved_file is None
     told = second.told.get(timeout=DEADLINE_S)
     assert isinstance(told, rec.SavedUnreadable)
@@ -266,7 +267,7 @@ def test_what_is_saved_is_in_the_drivers_file_before_the_core_hears_of_it(tmp_pa
     """Reading and writing it takes a while, and must not hold up decisions; another program's is not of use."""
     first = Epoch(tmp_path, 1)
     first.replayed()
-    first.recording.perform(commands.RecordProgram(reason="begins"))
+    first.recording.perform(rc.RecordProgram(reason="begins"))
     first.declare(7)
     first.finish(7, 0, 100)
     first.end()
@@ -316,8 +317,8 @@ def test_what_is_refused_or_forgotten_is_not_offered_again(tmp_path: Path) -> No
     for shuffle in (7, 8):
         first.declare(shuffle)
         first.finish(shuffle, 0, shuffle)
-    first.recording.perform(commands.RefuseShuffles(shuffles=(7,), reason="the queue was full"))
-    first.recording.perform(commands.ForgetShuffle(shuffle=8, reason="Spark has"))
+    first.recording.perform(rc.RefuseShuffles(shuffles=(7,), reason="the queue was full"))
+    first.recording.perform(rc.ForgetShuffle(shuffle=8, reason="Spark has"))
     first.finish(7, 1, 70)
     first.finish(8, 1, 80)
     first.end()
@@ -337,7 +338,7 @@ def test_how_many_outputs_are_on_disk_is_told_as_soon_as_they_are(tmp_path: Path
     epoch.finish(99, 0, 101)  # nobody declared it
     epoch.finish(7, 1, 102)
     epoch.finish(7, 0, 103)  # ran again, which is the end of that
-    epoch.recording.perform(commands.RecordProgress(epoch=1, jobs=2, reason="a record that is no output"))
+    epoch.recording.perform(rc.RecordProgress(epoch=1, jobs=2, reason="a record that is no output"))
     assert epoch.durable.get(timeout=DEADLINE_S) == 2
     epoch.end()
     assert epoch.durable.empty()
@@ -378,7 +379,7 @@ def test_without_a_journal_the_job_goes_on(tmp_path: Path) -> None:
     (tmp_path / "journal").write_text("a file where a directory should be")
     epoch = Epoch(tmp_path, 1)
     assert "could not be opened" in epoch.replayed().off
-    epoch.recording.perform(commands.RecordProgram(reason="begins"))
+    epoch.recording.perform(rc.RecordProgram(reason="begins"))
     epoch.finish(7, 0, 1)
     epoch.end()
 
@@ -391,20 +392,18 @@ def test_a_journal_that_is_closed_records_no_shuffle_and_the_answer_says_so(tmp_
     epoch.end()
 
 
-BEGUN = commands.RecordWrite(
-    ordinal=1, signature="s", path="/x", mode="add", job="j", epoch=1, existed=True, reason="begins"
-)
-COMMITTING = commands.RecordCommitting(
+BEGUN = rc.RecordWrite(ordinal=1, signature="s", path="/x", mode="add", job="j", epoch=1, existed=True, reason="begins")
+COMMITTING = rc.RecordCommitting(
     ordinal=1, files=2, digest="d", epoch=1, earliest=1, read=("/y",), made={"x": 2}, done_before=3, reason="commits"
 )
-COMMITTED = commands.RecordCommit(ordinal=1, signature="s", path="/x", reason="is there")
+COMMITTED = rc.RecordCommit(ordinal=1, signature="s", path="/x", reason="is there")
 
 
 def go_on(epoch: Epoch, *records: commands.Command) -> dict[str, Any]:
     """What the driver is answered when these are recorded first."""
     for record in records:
         epoch.recording.perform(record)
-    epoch.recording.perform(commands.AnswerWrite(question=5, fenced=True, reason="go on"))
+    epoch.recording.perform(rc.AnswerWrite(question=5, fenced=True, reason="go on"))
     question, answer = epoch.bridge.answers.get(timeout=DEADLINE_S)
     assert question == 5
     return answer
@@ -417,9 +416,9 @@ def test_what_was_written_is_told_to_the_next_epoch(tmp_path: Path) -> None:
     for number in (1, 2, 3):
         records = [msgspec.structs.replace(record, ordinal=number) for record in steps[:number]]
         assert go_on(first, *records)["action"] == "run"
-    go_on(first, msgspec.structs.replace(BEGUN, ordinal=4), commands.ForgetWrites(ordinals=(4,), reason="undone"))
+    go_on(first, msgspec.structs.replace(BEGUN, ordinal=4), rc.ForgetWrites(ordinals=(4,), reason="undone"))
     moved = [msgspec.structs.replace(record, ordinal=5) for record in (BEGUN, COMMITTING, COMMITTED)]
-    go_on(first, *moved, commands.ForgetWrites(ordinals=(5,), moved=(5,), reason="overwritten"))
+    go_on(first, *moved, rc.ForgetWrites(ordinals=(5,), moved=(5,), reason="overwritten"))
     first.end()
     second = Epoch(tmp_path, 2)
     known: dict[str, Any] = {"signature": "s", "path": "/x", "mode": "add", "job": "j", "epoch": 1}
@@ -438,7 +437,7 @@ def test_what_was_written_is_told_to_the_next_epoch(tmp_path: Path) -> None:
 def test_that_not_all_writes_are_known_is_told_to_all_later_epochs(tmp_path: Path) -> None:
     first = Epoch(tmp_path, 1)
     first.replayed()
-    go_on(first, commands.RecordLost(reason="the disk was full"))
+    go_on(first, rc.RecordLost(reason="the disk was full"))
     first.end()
     for number in (2, 3):
         later = Epoch(tmp_path, number)
@@ -637,7 +636,7 @@ def test_a_record_that_cannot_be_made_ends_the_recording_before_its_answer(
     epoch.replayed()
     assert go_on(epoch, BEGUN)["action"] == "run"
     with monkeypatch.context() as patched:
-        patched.setattr(commands.RecordCommitting, "records", lambda _: 1 // 0)
+        patched.setattr(rc.RecordCommitting, "records", lambda _: 1 // 0)
         assert go_on(epoch, COMMITTING)["action"] == "run"
     ended = epoch.told.get(timeout=DEADLINE_S)
     assert isinstance(ended, rec.RecordingEnded)

@@ -11,8 +11,8 @@ import pytest
 from yarnspec.am.journal.replies import Replies
 from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages import writeevents as wr
-from yarnspec.core.messages.commands import AnswerShuffle, AnswerWrite
 from yarnspec.core.messages.events import Event
+from yarnspec.core.messages.recoverycommands import AnswerShuffle, AnswerWrite
 from yarnspec.errors import ClusterUnreachable, YarnspecError
 from yarnspec.journal.errors import Fenced, JournalStopped
 from yarnspec.journal.writer import Stopped

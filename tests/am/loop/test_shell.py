@@ -16,6 +16,8 @@ from yarnspec.am.executors.placement_file import PlacementFile
 from yarnspec.am.journal.background_journal import BackgroundJournal
 from yarnspec.am.loop.shell import Shell
 from yarnspec.core.messages import commands, events
+from yarnspec.core.messages import recoverycommands as rc
+from yarnspec.core.messages.all_messages import COMMANDS
 from yarnspec.core.messages.carried import CarriedBlocks
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event
@@ -439,31 +441,29 @@ def test_the_log_holds_the_hosts_once_and_then_what_changed(make: Make) -> None:
 
 def test_what_is_to_be_kept_goes_to_the_journal_in_order_and_the_answers_with_it(make: Make) -> None:
     answer = [
-        commands.RecordProgram(reason="r"),
-        commands.OfferSaved(reason="r", shuffles=(7,)),
-        commands.RecordState(reason="r", parts=(CarriedBlocks(epoch=2, time_ms=1),)),
+        rc.RecordProgram(reason="r"),
+        rc.OfferSaved(reason="r", shuffles=(7,)),
+        rc.RecordState(reason="r", parts=(CarriedBlocks(epoch=2, time_ms=1),)),
         commands.StartDriver(reason="r", epoch=2),
-        commands.RecordShuffle(
+        rc.RecordShuffle(
             reason="r", shuffle=8, signature="s", maps=1, reduces=1, determinism="determinate", parents=()
         ),
-        commands.AnswerShuffle(reason="r", question=1, shuffle=None),
-        commands.RefuseShuffles(reason="r", shuffles=(8,)),
-        commands.ForgetShuffle(reason="r", shuffle=8),
-        commands.RecordProgress(reason="r", epoch=2, jobs=1),
-        commands.RecordWrite(
-            reason="r", ordinal=1, signature="s", path="/x", mode="add", job="j", epoch=2, existed=True
-        ),
-        commands.RecordCommitting(reason="r", ordinal=1, files=1, digest="d", epoch=1, earliest=1, made={}),
-        commands.RecordCommit(reason="r", ordinal=1, signature="s", path="/x"),
-        commands.ForgetWrites(reason="r", ordinals=(1,)),
-        commands.RecordLost(reason="r"),
-        commands.AnswerWrite(reason="r", question=2),
-        commands.ReportRecoveryLimit(reason="r", recording=True),
+        rc.AnswerShuffle(reason="r", question=1, shuffle=None),
+        rc.RefuseShuffles(reason="r", shuffles=(8,)),
+        rc.ForgetShuffle(reason="r", shuffle=8),
+        rc.RecordProgress(reason="r", epoch=2, jobs=1),
+        rc.RecordWrite(reason="r", ordinal=1, signature="s", path="/x", mode="add", job="j", epoch=2, existed=True),
+        rc.RecordCommitting(reason="r", ordinal=1, files=1, digest="d", epoch=1, earliest=1, made={}),
+        rc.RecordCommit(reason="r", ordinal=1, signature="s", path="/x"),
+        rc.ForgetWrites(reason="r", ordinals=(1,)),
+        rc.RecordLost(reason="r"),
+        rc.AnswerWrite(reason="r", question=2),
+        rc.ReportRecoveryLimit(reason="r", recording=True),
     ]
     world = make({STARTED.__class__: [*answer, FINISH]})
     world.run(STARTED)
     assert world.kept.done == [type(one).__name__ for one in answer if one.IN_JOURNAL]
-    assert len(world.kept.done) == sum(kind.IN_JOURNAL for kind in commands.Command.__subclasses__())
+    assert len(world.kept.done) == sum(kind.IN_JOURNAL for kind in COMMANDS)
     assert world.done == ["driver started"]
     # The event log has told each block and verdict when it came.
     lines = [msgspec.json.decode(line.data) for line in world.log.after(1, 0).lines]

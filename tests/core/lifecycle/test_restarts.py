@@ -13,6 +13,7 @@ from yarnspec.core.lifecycle.executor_events import LEFT_OVER_TIMER
 from yarnspec.core.lifecycle.restarts import RESTART_TIMER, Restarts, first_epoch
 from yarnspec.core.messages import commands as cm
 from yarnspec.core.messages import events as ev
+from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages import writeevents as wr
 from yarnspec.core.messages.commands import Command
@@ -185,12 +186,12 @@ def test_a_life_knows_nothing_of_the_one_before_but_what_the_journal_says() -> N
     """A fault, an end of the recording and open questions are of one life only."""
     world = running()
     world.tell(rec.RecordingEnded(why="the disk is full"))
-    assert not of(cm.RecordShuffle, world.tell(declared()))
+    assert not of(rc.RecordShuffle, world.tell(declared()))
     world.tell(KILLED)
-    assert only(cm.RecordProgram, again(world, 2, saved())).reason.startswith("epoch 2")
+    assert only(rc.RecordProgram, again(world, 2, saved())).reason.startswith("epoch 2")
     answered = world.tell(declared())
-    assert only(cm.AnswerShuffle, answered).restore
-    assert of(cm.RecordShuffle, answered)
+    assert only(rc.AnswerShuffle, answered).restore
+    assert of(rc.RecordShuffle, answered)
 
 
 def test_the_hosts_that_hold_what_is_left_get_the_first_containers() -> None:

@@ -11,6 +11,7 @@ from tests.core.stragglers import fails_on_h3, others_end_well
 from tests.core.world import HOSTS, World, names, of
 from yarnspec.core.messages import commands as cm
 from yarnspec.core.messages import events as ev
+from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages.carried import CarriedPart
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.observations import Failure, State
@@ -184,7 +185,7 @@ def test_attempts_that_follow_each_other_block_as_one_that_lived_all_the_time_wo
             due[id(many)] = {}
             many.now_ms = old.now_ms + number
             many.start(epoch)
-            many.commands += of(cm.RecordState, old.commands)
+            many.commands += of(rc.RecordState, old.commands)
             tell(many, replayed(carried=handed_over(old), epochs=(1,), progress=1))
         for world in (one, many):
             match move:

@@ -27,6 +27,7 @@ from yarnspec.core.journal.journalrecords import Carried
 from yarnspec.core.journal.journalstate import Recorded
 from yarnspec.core.messages import commands as cm
 from yarnspec.core.messages import events as ev
+from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages.carried import KINDS, CarriedBlocks, CarriedHosts, parts_of, record_of_part
 from yarnspec.core.recovery.master_handover import CARRY_TIMER
 
@@ -36,12 +37,12 @@ from yarnspec.core.recovery.master_handover import CARRY_TIMER
 def test_a_block_is_recorded_at_once_and_many_of_them_a_second_later() -> None:
     first = Life()
     first.commands.clear()
-    assert len(of(cm.RecordState, first.block(H3))) == 1
+    assert len(of(rc.RecordState, first.block(H3))) == 1
     answer = first.block(H4) + first.block(H5, force=True)
-    assert of(cm.RecordState, answer) == []
+    assert of(rc.RecordState, answer) == []
     due = [one for one in of(cm.SetTimer, answer) if one.name == CARRY_TIMER]
     assert [one.at_ms - first.now_ms for one in due] == [1_000]
-    (part,) = only(cm.RecordState, first.fire(CARRY_TIMER, due[0].at_ms)).parts
+    (part,) = only(rc.RecordState, first.fire(CARRY_TIMER, due[0].at_ms)).parts
     assert isinstance(part, CarriedBlocks)
     assert [one.host for one in part.blocks] == [H3, H4, H5]
 
@@ -50,7 +51,7 @@ def test_nothing_is_recorded_while_nothing_changes_and_stages_run() -> None:
     first = Life()
     first.fill(0, 8)
     first.pass_ms(600_000)
-    assert of(cm.RecordState, first.commands) == []
+    assert of(rc.RecordState, first.commands) == []
     assert CARRY_TIMER not in {one.name for one in of(cm.SetTimer, first.commands)}
 
 
@@ -60,7 +61,7 @@ def test_what_is_known_of_a_slow_host_is_not_recorded_again_for_its_fading_alone
     first.commands.clear()
     first.fill(7, 8)
     first.pass_ms(20_000)
-    parts = [part for command in of(cm.RecordState, first.commands) for part in command.parts]
+    parts = [part for command in of(rc.RecordState, first.commands) for part in command.parts]
     assert sum(isinstance(part, CarriedHosts) for part in parts) <= 3
 
 
@@ -69,14 +70,14 @@ def test_without_recovery_nothing_is_recorded() -> None:
     world.block(H3)
     world.fill(0, 8)
     world.pass_ms(SETTLED_MS)
-    assert of(cm.RecordState, world.commands) == []
+    assert of(rc.RecordState, world.commands) == []
 
 
 def test_nothing_is_recorded_before_the_journal_is_open_and_then_what_has_happened_until_then() -> None:
     world = World(recovery=ON)
     world.start()
-    assert of(cm.RecordState, world.block(H3)) == []
-    (part,) = only(cm.RecordState, world.tell(replayed(epochs=(), progress=0))).parts
+    assert of(rc.RecordState, world.block(H3)) == []
+    (part,) = only(rc.RecordState, world.tell(replayed(epochs=(), progress=0))).parts
     assert isinstance(part, CarriedBlocks)
 
 
@@ -115,7 +116,7 @@ def test_a_record_that_cannot_be_read_costs_only_itself(kind: str, payload: byte
     second.now_ms = first.now_ms
     second.start(NEXT_EPOCH)
     answer = second.tell(replayed(carried=parts, carried_problem=problem, epochs=(1,), progress=1))
-    assert problem in next(one for one in of(cm.CarryOver, answer) if one.failed).reason
+    assert problem in next(one for one in of(rc.CarryOver, answer) if one.failed).reason
     assert of(cm.StartDriver, answer)
     assert bool(wide(second)) == (kind != "blocks")
     assert (factor(second, H5) > 2) == (kind != "hosts")
@@ -126,7 +127,7 @@ def test_a_journal_that_cannot_be_read_or_opened_is_a_clean_start(why: dict[str,
     second = World(**SETTINGS)
     second.start(NEXT_EPOCH)
     answer = second.tell(replayed(epochs=(1,), progress=1, **why))
-    told = only(cm.CarryOver, answer)
+    told = only(rc.CarryOver, answer)
     assert told.failed
     assert next(iter(why.values())) in told.reason
     assert of(cm.StartDriver, answer)
@@ -156,5 +157,5 @@ def test_what_could_not_be_read_in_an_attempt_s_first_life_is_taken_over_in_a_la
 def test_a_fault_of_ours_in_taking_it_over_costs_only_that() -> None:
     parts = (msgspec.structs.replace(handed_over(slow_host())[0], blocks=None),)
     second = next_attempt(*parts, at_ms=START_MS)
-    assert only(cm.CarryOver, second.commands).failed
+    assert only(rc.CarryOver, second.commands).failed
     assert of(cm.StartDriver, second.commands)

@@ -11,6 +11,7 @@ from tests.core.world import HOSTS, World, hosts, names, of, only
 from yarnspec.core.journal.overdue import Wait
 from yarnspec.core.messages import commands as cm
 from yarnspec.core.messages import events as ev
+from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages import writeevents as wr
 from yarnspec.core.messages.settings import RecoverySettings
@@ -53,8 +54,8 @@ def second_epoch(*shuffles: rec.SavedShuffle, **fields: Any) -> World:
     return world
 
 
-def answer(world: World, event: rec.ShuffleDeclared) -> cm.AnswerShuffle:
-    return only(cm.AnswerShuffle, world.tell(event))
+def answer(world: World, event: rec.ShuffleDeclared) -> rc.AnswerShuffle:
+    return only(rc.AnswerShuffle, world.tell(event))
 
 
 # the start of an epoch
@@ -71,7 +72,7 @@ def test_a_later_epoch_waits_for_the_journal_with_its_driver_and_its_containers(
     assert not {"StartDriver", "RequestContainers"} & set(names(world.start(2)))
     answered = world.tell(replayed(saved()))
     assert names(answered)[:3] == ["RecordProgram", "OfferSaved", "StartDriver"]
-    assert only(cm.OfferSaved, answered).shuffles == (OLD,)
+    assert only(rc.OfferSaved, answered).shuffles == (OLD,)
     assert "RequestContainers" in names(answered)
 
 
@@ -80,32 +81,32 @@ def test_a_journal_that_does_not_come_keeps_nobody_waiting_for_ever() -> None:
     due = next(one for one in of(cm.SetTimer, world.start(2)) if one.name == REPLAY_TIMER)
     answered = world.fire(REPLAY_TIMER, due.at_ms)
     assert "StartDriver" in names(answered)
-    assert "was not read within" in only(cm.ReportRecoveryLimit, answered).reason
+    assert "was not read within" in only(rc.ReportRecoveryLimit, answered).reason
     early = answer(world, declared())
     assert (early.restore, early.record) == (False, False)
     late = world.tell(replayed(saved()))
-    told = {one.about: one.reason for one in of(cm.ReportRecoveryLimit, late)}
+    told = {one.about: one.reason for one in of(rc.ReportRecoveryLimit, late)}
     assert "after the driver had started" in told["past"]
     assert "not open yet" in told[""]
-    assert not of(cm.OfferSaved, late)
+    assert not of(rc.OfferSaved, late)
     found = answer(world, declared())
     assert not found.restore
     assert "read too late" in found.reason
     # The next epoch, if it reads it in time, uses what has not begun before.
-    assert [one.shuffles for one in of(cm.RefuseShuffles, late)] == [(NEW,)]
-    assert not of(cm.ForgetShuffle, late)
+    assert [one.shuffles for one in of(rc.RefuseShuffles, late)] == [(NEW,)]
+    assert not of(rc.ForgetShuffle, late)
 
 
 def test_what_comes_back_in_part_does_not_end_what_is_saved_of_it() -> None:
     world = second_epoch(saved(determinism="unordered", by_host={HOSTS[1]: 2}))
-    assert not of(cm.ForgetShuffle, world.tell(declared(determinism="unordered")))
-    assert not of(cm.ForgetShuffle, world.tell(restored(wanted=2, count=1)))
+    assert not of(rc.ForgetShuffle, world.tell(declared(determinism="unordered")))
+    assert not of(rc.ForgetShuffle, world.tell(restored(wanted=2, count=1)))
 
 
 def test_what_stands_above_what_runs_anew_is_of_no_use_either() -> None:
     below, above = saved(determinism="unordered", reduces=9), saved(OLD + 1, parents=(OLD,))
     answered = second_epoch(below, above).tell(declared(determinism="unordered"))
-    assert [one.shuffle for one in of(cm.ForgetShuffle, answered)] == [OLD + 1, OLD]
+    assert [one.shuffle for one in of(rc.ForgetShuffle, answered)] == [OLD + 1, OLD]
 
 
 @pytest.mark.parametrize("determinism", ["determinate", "unordered"])
@@ -119,9 +120,9 @@ def test_what_may_give_other_rows_and_runs_anew_ends_what_is_saved_of_it(determi
     other_bounds = second_epoch(saved(determinism=determinism, reduces=9))
     for world in (too_late, other_bounds):
         answered = world.tell(declared(determinism=determinism))
-        assert only(cm.AnswerShuffle, answered).record
-        assert [one.shuffle for one in of(cm.ForgetShuffle, answered)] == forgotten
-        assert not of(cm.ForgetShuffle, world.tell(declared(1, determinism=determinism, signature="s0")))
+        assert only(rc.AnswerShuffle, answered).record
+        assert [one.shuffle for one in of(rc.ForgetShuffle, answered)] == forgotten
+        assert not of(rc.ForgetShuffle, world.tell(declared(1, determinism=determinism, signature="s0")))
 
 
 @pytest.mark.parametrize(
@@ -135,9 +136,9 @@ def test_another_program_or_a_damaged_journal_is_told_and_nothing_of_it_used(fie
     world = World(recovery=ON)
     world.start(2)
     answered = world.tell(replayed(saved(), **fields))
-    assert why in only(cm.ReportRecoveryLimit, answered).reason
-    assert only(cm.ReportRecoveryLimit, answered).recording
-    assert only(cm.RefuseShuffles, answered).shuffles == (OLD,)
+    assert why in only(rc.ReportRecoveryLimit, answered).reason
+    assert only(rc.ReportRecoveryLimit, answered).recording
+    assert only(rc.RefuseShuffles, answered).shuffles == (OLD,)
     assert names(answered).index("RefuseShuffles") < names(answered).index("RecordProgram")
     found = answer(world, declared())
     assert (found.shuffle, found.restore, found.record) == (None, False, True)
@@ -171,8 +172,8 @@ def third_epoch(
 def test_what_has_not_waited_too_long_is_used(waits: dict[int, int], keep_for_ms: int) -> None:
     recovery = msgspec.structs.replace(LATE, keep_for_ms=keep_for_ms)
     world, answered = third_epoch(saved(epoch=2), waits=waits, recovery=recovery)
-    assert only(cm.OfferSaved, answered).shuffles == (OLD,)
-    assert not of(cm.ReportRecoveryLimit, answered)
+    assert only(rc.OfferSaved, answered).shuffles == (OLD,)
+    assert not of(rc.ReportRecoveryLimit, answered)
     assert answer(world, declared()).restore
 
 
@@ -186,11 +187,11 @@ def test_what_has_not_waited_too_long_is_used(waits: dict[int, int], keep_for_ms
 )
 def test_what_has_waited_too_long_is_not_used_and_nobody_waits_for_its_hosts(waits: dict[int, int], why: str) -> None:
     world, answered = third_epoch(saved(epoch=1), saved(OLD + 1, epoch=1), waits=waits)
-    assert why in only(cm.ReportRecoveryLimit, answered).reason
-    assert only(cm.ReportRecoveryLimit, answered).recording
-    assert [one.shuffle for one in of(cm.ForgetShuffle, answered)] == [OLD, OLD + 1]
+    assert why in only(rc.ReportRecoveryLimit, answered).reason
+    assert only(rc.ReportRecoveryLimit, answered).recording
+    assert [one.shuffle for one in of(rc.ForgetShuffle, answered)] == [OLD, OLD + 1]
     # Executors are to delete it, and the journal has lost it before it gets anything new.
-    assert only(cm.OfferSaved, answered).shuffles == ()
+    assert only(rc.OfferSaved, answered).shuffles == ()
     assert names(answered).index("ForgetShuffle") < names(answered).index("RecordProgram")
     assert names(answered).index("OfferSaved") < names(answered).index("StartDriver")
     assert of(cm.RequestContainers, answered)
@@ -200,13 +201,13 @@ def test_what_has_waited_too_long_is_not_used_and_nobody_waits_for_its_hosts(wai
     found = answer(world, declared())
     assert (found.shuffle, found.restore, found.record) == (None, False, True)
     # What is recorded now is worth another epoch.
-    assert of(cm.RecordProgress, world.tell(rec.MapOutputsRecorded()))
+    assert of(rc.RecordProgress, world.tell(rec.MapOutputsRecorded()))
 
 
 def test_where_all_that_waited_too_long_is_forgotten_already_executors_still_delete_it() -> None:
     _, answered = third_epoch(waits={2: 420_000, 3: 1_000})
-    assert only(cm.OfferSaved, answered).shuffles == ()
-    assert not of(cm.ReportRecoveryLimit, answered)
+    assert only(rc.OfferSaved, answered).shuffles == ()
+    assert not of(rc.ReportRecoveryLimit, answered)
 
 
 def test_two_epochs_in_a_row_without_progress_end_the_application() -> None:
@@ -256,7 +257,7 @@ def test_a_life_that_somebody_outside_ended_is_not_fruitless(killed: bool, last:
     world.start(2)
     world.tell(replayed(jobs=3))
     told = world.tell(ev.DriverLost(exit_code=-9, reason="signal 9", killed=killed))
-    assert [(one.epoch, one.jobs) for one in of(cm.RecordProgress, told)] == ([(2, 3)] if killed else [])
+    assert [(one.epoch, one.jobs) for one in of(rc.RecordProgress, told)] == ([(2, 3)] if killed else [])
     told_names = names(told)
     assert told_names[0] == "RecordProgress" or not killed
     assert ("AbandonAttempt" if last else "BeginEpoch") in told_names
@@ -266,9 +267,9 @@ def test_each_life_of_a_stream_does_something_new() -> None:
     world = World(recovery=ON)
     world.start(2)
     world.tell(replayed(jobs=9))
-    assert not of(cm.RecordProgress, world.tell(ev.JobEnded(job=0, stream=True, failure="cancelled")))
-    assert only(cm.RecordProgress, world.tell(ev.JobEnded(job=1, stream=True))).jobs == 9
-    assert not of(cm.RecordProgress, world.tell(ev.JobEnded(job=2, stream=True)))
+    assert not of(rc.RecordProgress, world.tell(ev.JobEnded(job=0, stream=True, failure="cancelled")))
+    assert only(rc.RecordProgress, world.tell(ev.JobEnded(job=1, stream=True))).jobs == 9
+    assert not of(rc.RecordProgress, world.tell(ev.JobEnded(job=2, stream=True)))
 
 
 def test_a_map_output_is_progress_and_so_is_a_job_that_no_epoch_ended_before() -> None:
@@ -276,12 +277,12 @@ def test_a_map_output_is_progress_and_so_is_a_job_that_no_epoch_ended_before() -
     world.start(2)
     world.tell(replayed(jobs=2))
     for job in (0, 1):
-        assert not of(cm.RecordProgress, world.tell(ev.JobEnded(job=job)))
-    assert not of(cm.RecordProgress, world.tell(ev.JobEnded(job=2, failure="cancelled")))
-    first = only(cm.RecordProgress, world.tell(rec.MapOutputsRecorded()))
+        assert not of(rc.RecordProgress, world.tell(ev.JobEnded(job=job)))
+    assert not of(rc.RecordProgress, world.tell(ev.JobEnded(job=2, failure="cancelled")))
+    first = only(rc.RecordProgress, world.tell(rec.MapOutputsRecorded()))
     assert (first.epoch, first.jobs) == (2, 2)
-    assert not of(cm.RecordProgress, world.tell(rec.MapOutputsRecorded()))
-    assert only(cm.RecordProgress, world.tell(ev.JobEnded(job=2))).jobs == 3
+    assert not of(rc.RecordProgress, world.tell(rec.MapOutputsRecorded()))
+    assert only(rc.RecordProgress, world.tell(ev.JobEnded(job=2))).jobs == 3
 
 
 def test_outputs_are_no_progress_where_none_of_those_before_could_be_used() -> None:
@@ -290,8 +291,8 @@ def test_outputs_are_no_progress_where_none_of_those_before_could_be_used() -> N
     world.start(2)
     world.tell(replayed(saved()))
     assert not answer(world, declared(1, signature="another one")).restore
-    assert not of(cm.RecordProgress, world.tell(rec.MapOutputsRecorded()))
-    assert only(cm.RecordProgress, world.tell(ev.JobEnded(job=0))).jobs == 1
+    assert not of(rc.RecordProgress, world.tell(rec.MapOutputsRecorded()))
+    assert only(rc.RecordProgress, world.tell(ev.JobEnded(job=0))).jobs == 1
 
 
 def test_they_are_progress_where_what_was_saved_belongs_to_writes_that_are_skipped() -> None:
@@ -302,9 +303,9 @@ def test_they_are_progress_where_what_was_saved_belongs_to_writes_that_are_skipp
     )
     world.tell(replayed(saved(), writes=(done,)))
     told = world.tell(wr.WriteDeclared(question=1, write=1, path="/x", mode="replace", existed=True, signature="w"))
-    assert only(cm.AnswerWrite, told).action == "skip"
+    assert only(rc.AnswerWrite, told).action == "skip"
     assert not answer(world, declared(1, signature="another one")).restore
-    assert only(cm.RecordProgress, world.tell(rec.MapOutputsRecorded())).epoch == 2
+    assert only(rc.RecordProgress, world.tell(rec.MapOutputsRecorded())).epoch == 2
 
 
 def test_they_are_as_soon_as_one_is_used() -> None:
@@ -313,8 +314,8 @@ def test_they_are_as_soon_as_one_is_used() -> None:
     world.tell(replayed(saved()))
     world.tell(rec.MapOutputsRecorded())
     told = world.tell(declared())
-    assert only(cm.AnswerShuffle, told).restore
-    assert only(cm.RecordProgress, told).epoch == 2
+    assert only(rc.AnswerShuffle, told).restore
+    assert only(rc.RecordProgress, told).epoch == 2
 
 
 # what ends the recording
@@ -323,7 +324,7 @@ def test_they_are_as_soon_as_one_is_used() -> None:
 def test_a_question_before_the_journal_was_read_is_answered_afterwards() -> None:
     world = World(recovery=ON)
     world.start()
-    assert not of(cm.AnswerShuffle, world.tell(declared()))
+    assert not of(rc.AnswerShuffle, world.tell(declared()))
     answered = world.tell(replayed(epochs=(), progress=0))
     assert names(answered) == ["RecordProgram", "RecordShuffle", "AnswerShuffle"]
 
@@ -332,10 +333,10 @@ def test_a_question_before_the_journal_was_read_is_answered_afterwards() -> None
 def test_when_the_journal_does_not_come_each_question_is_answered_at_once(epoch: int) -> None:
     world = World(recovery=ON)
     due = next(one for one in of(cm.SetTimer, world.start(epoch)) if one.name == REPLAY_TIMER)
-    assert not of(cm.AnswerShuffle, world.tell(declared()))
+    assert not of(rc.AnswerShuffle, world.tell(declared()))
     overdue = world.fire(REPLAY_TIMER, due.at_ms)
-    assert only(cm.AnswerShuffle, overdue).question == 1
-    assert only(cm.ReportRecoveryLimit, overdue).reason
+    assert only(rc.AnswerShuffle, overdue).question == 1
+    assert only(rc.ReportRecoveryLimit, overdue).reason
     found = answer(world, declared(1))
     assert (found.restore, found.record) == (False, False)
     assert "not open yet" in found.reason
@@ -350,12 +351,12 @@ def test_a_question_is_answered_in_time_when_the_journal_is_not_open() -> None:
     timer = only(cm.SetTimer, world.tell(declared()))
     assert (timer.name, timer.at_ms) == (QUESTION_TIMER, world.now_ms + ON.question_wait_ms)
     assert world.tell(declared(1), after_ms=10_000) == []
-    answers = of(cm.AnswerShuffle, world.fire(QUESTION_TIMER, timer.at_ms))
+    answers = of(rc.AnswerShuffle, world.fire(QUESTION_TIMER, timer.at_ms))
     assert [(one.question, one.record, one.waited_ms) for one in answers] == [(1, False, 25_000), (2, False, 15_000)]
     answered = world.tell(replayed(epochs=(), progress=0))
-    assert [one.shuffles for one in of(cm.RefuseShuffles, answered)] == [(NEW,), (NEW + 1,)]
+    assert [one.shuffles for one in of(rc.RefuseShuffles, answered)] == [(NEW,), (NEW + 1,)]
     assert names(answered).index("RecordShuffle") < names(answered).index("RefuseShuffles")
-    assert only(cm.ReportRecoveryLimit, answered).recording
+    assert only(rc.ReportRecoveryLimit, answered).recording
     found = answer(world, declared(2))
     assert (found.record, found.waited_ms) == (True, 0)
 
@@ -370,9 +371,9 @@ def test_what_the_journal_has_no_room_for_is_not_recorded_nor_of_use_to_what_is_
     assert all(answer(world, declared(number)).record for number in (0, 1))
     answered = world.tell(declared(2))
     assert names(answered) == ["ReportRecoveryLimit", "RecordShuffle", "RefuseShuffles", "AnswerShuffle"]
-    assert not only(cm.AnswerShuffle, answered).record
-    assert only(cm.RefuseShuffles, answered).shuffles == (NEW + 2,)
-    admitted = only(cm.ReportRecoveryLimit, answered)
+    assert not only(rc.AnswerShuffle, answered).record
+    assert only(rc.RefuseShuffles, answered).shuffles == (NEW + 2,)
+    admitted = only(rc.ReportRecoveryLimit, answered)
     assert admitted.recording
     assert "room for the outputs of 8 maps" in admitted.reason
     assert "ReportRecoveryLimit" not in names(world.tell(declared(3)))
@@ -395,16 +396,16 @@ def test_a_journal_that_cannot_be_opened_only_costs_the_recording() -> None:
     world.start()
     world.tell(declared())
     answered = world.tell(rec.JournalReplayed(off="the disk is full"))
-    assert not only(cm.ReportRecoveryLimit, answered).recording
-    assert "the disk is full" in only(cm.ReportRecoveryLimit, answered).reason
-    found = only(cm.AnswerShuffle, answered)
+    assert not only(rc.ReportRecoveryLimit, answered).recording
+    assert "the disk is full" in only(rc.ReportRecoveryLimit, answered).reason
+    found = only(rc.AnswerShuffle, answered)
     assert (found.restore, found.record) == (False, False)
     assert not {"RecordShuffle", "RecordProgram"} & set(names(world.commands))
 
 
 def test_a_journal_that_ends_leaves_what_is_saved_usable() -> None:
     world = second_epoch(saved())
-    assert not only(cm.ReportRecoveryLimit, world.tell(rec.RecordingEnded(why="the disk is full"))).recording
+    assert not only(rc.ReportRecoveryLimit, world.tell(rec.RecordingEnded(why="the disk is full"))).recording
     found = answer(world, declared())
     assert (found.restore, found.record) == (True, False)
     assert not world.tell(rec.ShuffleForgotten(shuffle=OLD))
@@ -424,9 +425,9 @@ def test_a_shuffle_that_cannot_be_told_of_any_more_is_refused_for_good() -> None
     world = second_epoch()
     world.tell(declared())
     answered = world.tell(rec.RecordingStopped(shuffle=NEW, why="the queue was full"))
-    assert only(cm.RefuseShuffles, answered).shuffles == (NEW,)
+    assert only(rc.RefuseShuffles, answered).shuffles == (NEW,)
     assert not only(
-        cm.ReportRecoveryLimit, world.tell(rec.RecordingStopped(shuffle=rec.ALL_SHUFFLES, why="x"))
+        rc.ReportRecoveryLimit, world.tell(rec.RecordingStopped(shuffle=rec.ALL_SHUFFLES, why="x"))
     ).recording
     assert not answer(world, declared(1)).record
 
@@ -436,17 +437,17 @@ def test_a_shuffle_is_refused_also_when_nothing_new_is_recorded_any_more() -> No
     world.tell(declared())
     world.tell(rec.RecordingStopped(shuffle=rec.ALL_SHUFFLES, why="no answer in time"))
     told = world.tell(rec.RecordingStopped(shuffle=NEW, why="an output was lost, and its records are others each time"))
-    assert only(cm.RefuseShuffles, told).shuffles == (NEW,)
+    assert only(rc.RefuseShuffles, told).shuffles == (NEW,)
     world.tell(rec.RecordingEnded(why="the disk is full"))
     assert not world.tell(rec.RecordingStopped(shuffle=NEW, why="once more"))
 
 
 def test_one_executor_that_keeps_nothing_is_told_and_where_none_does_nothing_is_recorded() -> None:
     world = second_epoch()
-    one = only(cm.ReportRecoveryLimit, world.tell(rec.AdoptionOff(executor_id="1", host="h1", why="no room")))
+    one = only(rc.ReportRecoveryLimit, world.tell(rec.AdoptionOff(executor_id="1", host="h1", why="no room")))
     assert one.recording
     assert "executor 1 on h1" in one.reason
-    none = only(cm.ReportRecoveryLimit, world.tell(rec.AdoptionOff(executor_id="", host="", why="encrypted")))
+    none = only(rc.ReportRecoveryLimit, world.tell(rec.AdoptionOff(executor_id="", host="", why="encrypted")))
     assert not none.recording
     assert none.reason.endswith("encrypted")
 
@@ -463,17 +464,17 @@ def test_what_the_program_begins_to_do_and_no_next_driver_can_go_on_with_is_told
     kind: rec.Unrecoverable, said: str
 ) -> None:
     world = second_epoch()
-    told = only(cm.ReportRecoveryLimit, world.tell(rec.Unrecorded(kind=kind, why="count at a.py:3")))
+    told = only(rc.ReportRecoveryLimit, world.tell(rec.Unrecorded(kind=kind, why="count at a.py:3")))
     assert (told.about, told.recording) == (kind, True)
     assert told.reason.endswith(said)
     world.tell(rec.AdoptionOff(executor_id="", host="", why="encrypted"))
-    assert not only(cm.ReportRecoveryLimit, world.tell(rec.Unrecorded(kind=kind, why="x"))).recording
+    assert not only(rc.ReportRecoveryLimit, world.tell(rec.Unrecorded(kind=kind, why="x"))).recording
 
 
 def test_that_the_program_is_not_the_same_is_told_also_where_no_shuffle_is_saved() -> None:
     world = World(recovery=ON)
     world.start(2)
-    told = only(cm.ReportRecoveryLimit, world.tell(replayed(changed=("its files", "Spark's version"))))
+    told = only(rc.ReportRecoveryLimit, world.tell(replayed(changed=("its files", "Spark's version"))))
     said = "nothing of earlier epochs is used again: the program is not the same: its files, Spark's version"
     assert told.reason == said
 
@@ -482,23 +483,23 @@ def test_where_nothing_is_kept_it_is_still_recorded_that_something_was_done() ->
     """Else two lives that did much would seem to be in vain."""
     world = second_epoch()
     world.tell(rec.AdoptionOff(executor_id="", host="", why="encrypted"))
-    assert only(cm.RecordProgress, world.tell(ev.JobEnded(job=7))).jobs == 8
+    assert only(rc.RecordProgress, world.tell(ev.JobEnded(job=7))).jobs == 8
     world.tell(rec.RecordingEnded(why="the disk is full"))
-    assert not of(cm.RecordProgress, world.tell(ev.JobEnded(job=8)))
+    assert not of(rc.RecordProgress, world.tell(ev.JobEnded(job=8)))
 
 
 def test_what_spark_forgets_is_forgotten() -> None:
     world = second_epoch()
     world.tell(declared())
-    assert only(cm.ForgetShuffle, world.tell(rec.ShuffleForgotten(shuffle=NEW))).shuffle == NEW
-    assert not of(cm.ForgetShuffle, world.tell(rec.ShuffleForgotten(shuffle=NEW)))
+    assert only(rc.ForgetShuffle, world.tell(rec.ShuffleForgotten(shuffle=NEW))).shuffle == NEW
+    assert not of(rc.ForgetShuffle, world.tell(rec.ShuffleForgotten(shuffle=NEW)))
 
 
 def test_the_shuffles_of_a_second_context_are_not_recorded() -> None:
     world = second_epoch()
     world.driver_ready()
     assert answer(world, declared()).record
-    assert not only(cm.ReportRecoveryLimit, world.driver_ready()).recording
+    assert not only(rc.ReportRecoveryLimit, world.driver_ready()).recording
     assert not answer(world, declared(1)).record
 
 
@@ -527,7 +528,7 @@ def test_after_the_window_containers_may_go_anywhere_and_the_rest_counts_as_lost
     assert timer.at_ms == world.now_ms + ON.window_ms
     world.tell(reported(HOSTS[1]))
     answered = world.fire(WINDOW_TIMER, timer.at_ms)
-    given_up = only(cm.GiveUpHost, answered)
+    given_up = only(rc.GiveUpHost, answered)
     assert given_up.host == HOSTS[2]
     assert "2 saved map outputs" in given_up.reason
     assert set(placements(world).values()) == {()}
@@ -538,7 +539,7 @@ def test_after_the_window_an_executor_that_runs_may_go_on_reading_what_is_there(
     timer = next(one for one in of(cm.SetTimer, world.driver_ready()) if one.name == WINDOW_TIMER)
     world.run(world.wanted()[0], host=HOSTS[1])
     answered = world.fire(WINDOW_TIMER, timer.at_ms)
-    assert [one.host for one in of(cm.GiveUpHost, answered)] == [HOSTS[2]]
+    assert [one.host for one in of(rc.GiveUpHost, answered)] == [HOSTS[2]]
     found = world.negotiator.explain_host(HOSTS[1], world.now_ms)
     assert found is not None
     assert any("an executor there reads them" in line for line in found.lines)
@@ -571,10 +572,10 @@ def test_a_host_whose_shuffle_service_has_everything_needs_no_container() -> Non
 
 def test_no_container_is_asked_for_on_a_blocked_or_lost_host() -> None:
     world = second_epoch(saved(by_host=dict.fromkeys(HOSTS[1:4], 1)), initial_executors=3, excluded_hosts=(HOSTS[1],))
-    assert only(cm.GiveUpHost, world.commands).host == HOSTS[1]
+    assert only(rc.GiveUpHost, world.commands).host == HOSTS[1]
     assert sorted(placements(world).values()) == [(), (HOSTS[2],), (HOSTS[3],)]
     lost = world.tell(hosts(h4="LOST"))
-    assert "calls it LOST" in next(one for one in of(cm.GiveUpHost, lost) if one.host == HOSTS[2]).reason
+    assert "calls it LOST" in next(one for one in of(rc.GiveUpHost, lost) if one.host == HOSTS[2]).reason
     assert (HOSTS[2],) not in placements(world).values()
 
 
@@ -582,8 +583,8 @@ def test_a_block_does_not_give_up_a_host_on_which_an_executor_looks_for_outputs(
     world = second_epoch(saved(by_host={HOSTS[1]: 1, HOSTS[2]: 1}))
     world.driver_ready()
     world.run("100001", host=HOSTS[1])
-    assert not of(cm.GiveUpHost, world.block(HOSTS[1], force=True))
-    assert only(cm.GiveUpHost, world.block(HOSTS[2], force=True)).host == HOSTS[2]
+    assert not of(rc.GiveUpHost, world.block(HOSTS[1], force=True))
+    assert only(rc.GiveUpHost, world.block(HOSTS[2], force=True)).host == HOSTS[2]
 
 
 def test_what_became_of_what_was_saved_on_a_host_is_explained() -> None:
@@ -638,11 +639,11 @@ def test_a_fault_of_ours_costs_the_recovery_and_not_the_job(method: str) -> None
     world.negotiator._recovery._shuffles = Broken(method)
     world.tell(declared())
     answered = world.tell(replayed(saved()))
-    found = only(cm.AnswerShuffle, answered)
+    found = only(rc.AnswerShuffle, answered)
     assert (found.question, found.restore, found.record) == (1, False, False)
     assert only(cm.StartDriver, answered).epoch == 2
-    assert not only(cm.ReportRecoveryLimit, answered).recording
-    assert "nobody thought of this" in only(cm.ReportRecoveryLimit, answered).reason
+    assert not only(rc.ReportRecoveryLimit, answered).recording
+    assert "nobody thought of this" in only(rc.ReportRecoveryLimit, answered).reason
     assert not answer(world, declared(1)).restore
     assert set(placements(world).values()) == {()}
     assert not world.tell(rec.ShuffleForgotten(shuffle=NEW))
@@ -657,7 +658,7 @@ def test_what_must_not_be_used_is_refused_after_a_fault_of_ours_too() -> None:
     world.negotiator._recovery._shuffles = Broken("declare")
     assert not answer(world, declared(2)).record
     told = world.tell(rec.RecordingStopped(shuffle=NEW + 1, why="a map that ran again gave other records"))
-    assert only(cm.RefuseShuffles, told).shuffles == (NEW + 1,)
+    assert only(rc.RefuseShuffles, told).shuffles == (NEW + 1,)
 
 
 # off
@@ -670,10 +671,10 @@ def test_without_recovery_nothing_of_it_happens() -> None:
     assert (answered.shuffle, answered.restore, answered.record) == (None, False, False)
     world.tell(replayed(saved()))
     kinds = {type(one) for one in world.commands}
-    assert not kinds & {cm.RecordShuffle, cm.RecordProgram, cm.OfferSaved, cm.ReportRecoveryLimit, cm.GiveUpHost}
+    assert not kinds & {rc.RecordShuffle, rc.RecordProgram, rc.OfferSaved, rc.ReportRecoveryLimit, rc.GiveUpHost}
     assert cm.StartDriver in kinds
 
 
 def test_why_it_is_off_is_told() -> None:
     world = World(recovery=RecoverySettings(off="spark.io.encryption.enabled=true: another key"))
-    assert "another key" in only(cm.ReportRecoveryLimit, world.start()).reason
+    assert "another key" in only(rc.ReportRecoveryLimit, world.start()).reason

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.core.world import HOSTS, World, hosts, names, of, only
 from yarnspec.core.messages import commands as cm
 from yarnspec.core.messages import events as ev
+from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages.settings import RecoverySettings
 
@@ -65,7 +66,7 @@ def test_when_they_were_taken_over_nobody_waits_any_more() -> None:
     timer = only(cm.SetTimer, world.tell(began()))
     world.lose("1", 137)
     world.run("3", host=HOSTS[1])
-    assert not of(cm.GiveUpHost, world.tell(ended()))
+    assert not of(rc.GiveUpHost, world.tell(ended()))
     assert not world.fire(timer.name, timer.at_ms)
     assert "4 of 4 map outputs of executor 1, which is gone, were taken over" in explained(world, HOSTS[1])
 
@@ -75,7 +76,7 @@ def test_after_the_deadline_they_are_given_up_and_the_replacement_may_go_anywher
     timer = only(cm.SetTimer, world.tell(began()))
     world.lose("1", 137)
     answered = world.fire(timer.name, timer.at_ms)
-    given_up = only(cm.GiveUpHost, answered)
+    given_up = only(rc.GiveUpHost, answered)
     assert given_up.host == HOSTS[1]
     assert given_up.reason.endswith("no executor took them over within 15 s")
     assert (newest(world).hosts, newest(world).strict) == ((), False)
@@ -87,11 +88,11 @@ def test_a_host_that_is_blocked_or_lost_is_given_up_at_once() -> None:
     world = running()
     world.tell(began())
     world.lose("1", 137)
-    assert only(cm.GiveUpHost, world.block(HOSTS[1], force=True)).host == HOSTS[1]
+    assert only(rc.GiveUpHost, world.block(HOSTS[1], force=True)).host == HOSTS[1]
 
     world = running()
     world.tell(began())
-    assert "calls it LOST" in only(cm.GiveUpHost, world.tell(hosts(h3="LOST"))).reason
+    assert "calls it LOST" in only(rc.GiveUpHost, world.tell(hosts(h3="LOST"))).reason
 
 
 def test_another_executor_of_the_same_host_needs_no_container_there() -> None:
@@ -112,8 +113,8 @@ def test_two_that_died_on_one_host_wait_each_on_its_own() -> None:
     world.now_ms += 1_000
     second = only(cm.SetTimer, world.tell(began("2")))
     world.tell(ended(executor_id="1"))
-    assert not of(cm.GiveUpHost, world.fire(first.name, first.at_ms))
-    assert only(cm.GiveUpHost, world.fire(second.name, second.at_ms)).host == HOSTS[1]
+    assert not of(rc.GiveUpHost, world.fire(first.name, first.at_ms))
+    assert only(rc.GiveUpHost, world.fire(second.name, second.at_ms)).host == HOSTS[1]
 
 
 def test_the_death_of_the_driver_ends_the_wait() -> None:

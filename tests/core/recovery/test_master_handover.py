@@ -26,6 +26,7 @@ from tests.core.stragglers import Stragglers, fails_on_h3, others_end_well
 from tests.core.world import World, hosts, names, of, only
 from yarnspec.core.messages import commands as cm
 from yarnspec.core.messages import events as ev
+from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages.carried import CarriedBlocks, CarriedHosts
 from yarnspec.core.messages.observations import Failure
 
@@ -69,7 +70,7 @@ def test_what_is_over_by_then_is_not_blocked_again() -> None:
     first.block(H4)
     second = next_attempt(*handed_over(first), at_ms=first.now_ms + 9_000)
     assert list(wide(second)) == [H4]
-    assert "1 blocks (1 more were over)" in only(cm.CarryOver, second.commands).reason
+    assert "1 blocks (1 more were over)" in only(rc.CarryOver, second.commands).reason
 
 
 def test_a_block_that_was_lifted_is_not_handed_over() -> None:
@@ -261,6 +262,6 @@ def test_the_counts_of_copies_go_on_across_attempts() -> None:
     again = second.negotiator.speculation_view(second.now_ms).ledger
     # The copy that ran has ended with its driver.
     assert again == msgspec.structs.replace(ledger, copies_running=0, copies_cancelled=ledger.copies_cancelled + 1)
-    assert only(cm.CarryOver, second.commands).ledger == again
+    assert only(rc.CarryOver, second.commands).ledger == again
     third = next_attempt(*handed_over(second), at_ms=second.now_ms)
     assert third.negotiator.speculation_view(third.now_ms).ledger == again

@@ -8,7 +8,7 @@ import pytest
 
 from tests.core.recovery.test_epoch_recovery import NEW, OLD, answer, declared, restored, saved, second_epoch
 from tests.core.world import HOSTS, names, of, only
-from yarnspec.core.messages import commands as cm
+from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages.settings import RecoverySettings
 
@@ -17,8 +17,8 @@ def test_the_same_shuffle_is_recorded_and_then_answered_with_what_is_saved() -> 
     world = second_epoch(saved())
     answered = world.tell(declared())
     assert names(answered) == ["RecordShuffle", "AnswerShuffle"]
-    assert only(cm.RecordShuffle, answered).shuffle == OLD
-    found = only(cm.AnswerShuffle, answered)
+    assert only(rc.RecordShuffle, answered).shuffle == OLD
+    found = only(rc.AnswerShuffle, answered)
     assert (found.shuffle, found.restore, found.whole, found.record) == (OLD, True, False, True)
     assert "4 of its 4" in found.reason
     assert not answer(world, declared(7, signature="s0")).restore  # one use of each
@@ -153,12 +153,12 @@ def test_what_was_sorted_by_bounds_is_no_match_for_other_ones() -> None:
 def test_a_shuffle_of_which_nothing_came_back_is_forgotten_and_asked_about_again() -> None:
     world = second_epoch(saved())
     assert answer(world, declared()).restore
-    assert only(cm.ForgetShuffle, world.tell(restored(count=0))).shuffle == OLD
+    assert only(rc.ForgetShuffle, world.tell(restored(count=0))).shuffle == OLD
     answered = world.tell(declared(question=9))
-    assert only(cm.RecordShuffle, answered).shuffle == NEW
-    found = only(cm.AnswerShuffle, answered)
+    assert only(rc.RecordShuffle, answered).shuffle == NEW
+    found = only(rc.AnswerShuffle, answered)
     assert (found.question, found.shuffle, found.restore, found.record) == (9, None, False, True)
-    assert only(cm.RecordShuffle, world.tell(declared(1, parents=(NEW,)))).parents == (NEW,)
+    assert only(rc.RecordShuffle, world.tell(declared(1, parents=(NEW,)))).parents == (NEW,)
 
 
 def test_after_nothing_came_back_an_older_one_that_is_the_same_is_used() -> None:
@@ -178,7 +178,7 @@ def test_above_a_shuffle_of_which_nothing_came_back_only_what_is_the_same_again_
     world = second_epoch(saved(**fields), *saved_above)
     known = {name: fields[name] for name in fields if name == "determinism"}
     assert answer(world, declared(**known)).restore
-    forgotten = [one.shuffle for one in of(cm.ForgetShuffle, world.tell(restored(count=0)))]
+    forgotten = [one.shuffle for one in of(rc.ForgetShuffle, world.tell(restored(count=0)))]
     # What tells that those above it are of no use is the last to go.
     assert forgotten == ([OLD] if used else [OLD + 2, OLD + 1, OLD])
     world.tell(declared(question=9, **known))

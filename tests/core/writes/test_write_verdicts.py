@@ -12,6 +12,7 @@ from yarnspec.core.journal.overdue import Wait
 from yarnspec.core.lifecycle.restarts import RESTART_TIMER
 from yarnspec.core.messages import commands as cm
 from yarnspec.core.messages import events as ev
+from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages import writeevents as wr
 from yarnspec.core.messages.settings import RecoverySettings
@@ -49,7 +50,7 @@ def committing(number: int, *, read: tuple[str, ...] = ()) -> wr.WriteCommitBegi
 
 def says(world: World, event: Any) -> str:
     """What the driver is answered: run, skip or stop."""
-    return only(cm.AnswerWrite, world.tell(event)).action
+    return only(rc.AnswerWrite, world.tell(event)).action
 
 
 def reads(*paths: str) -> wr.InputRead:
@@ -332,9 +333,9 @@ def test_what_was_undone_may_have_been_committed_and_moved(mode: Any, existed: b
     """The journal was cut before the record of its commit: that it was is sure when its files are in another place."""
     world = epoch(write(1, TMP, mode, state="committing", existed=existed), reads=(had_read(X),))
     undone = wr.WriteResolved(ordinal=1, outcome="undone")
-    forgotten = only(cm.ForgetWrites, world.tell(undone))
+    forgotten = only(rc.ForgetWrites, world.tell(undone))
     assert (forgotten.ordinals, forgotten.moved) == ((1,), (1,))
-    assert only(cm.AnswerWrite, world.tell(finds(X, "j0"))).pending
+    assert only(rc.AnswerWrite, world.tell(finds(X, "j0"))).pending
     # When it was cut off indeed, it is written again.
     assert says(world, declared("s1", TMP, mode, existed=existed)) == "run"
     assert says(world, finds(X, "j1")) == "stop"
@@ -359,25 +360,25 @@ def test_what_was_moved_is_known_although_the_journal_opens_late(read_first: boo
     told = world.tell(rec.JournalReplayed(epochs=(1,), writes=(write(1, TMP),), reads=(had_read(X),)))
     if not read_first:
         told = world.tell(finds(X, "j1"))
-        assert only(cm.AnswerWrite, told).action == "stop"
+        assert only(rc.AnswerWrite, told).action == "stop"
     assert "would apply its change twice" in only(cm.AbandonAttempt, told).reason
 
 
 def test_what_never_came_to_its_commit_was_not_moved() -> None:
     world = epoch(write(1, TMP, "create", state="begun", existed=False, digest=""), reads=(had_read(X),))
-    assert only(cm.ForgetWrites, world.tell(wr.WriteResolved(ordinal=1, outcome="undone"))).moved == ()
-    answer = only(cm.AnswerWrite, world.tell(finds(X, "j1")))
+    assert only(rc.ForgetWrites, world.tell(wr.WriteResolved(ordinal=1, outcome="undone"))).moved == ()
+    answer = only(rc.AnswerWrite, world.tell(finds(X, "j1")))
     assert (answer.action, answer.pending) == ("run", False)
 
 
 def test_a_third_life_knows_what_the_second_one_wrote_over() -> None:
     second = epoch(write(1, TMP), write(2, TMP, state="begun"))
     says(second, declared("other", TMP))
-    forgotten = only(cm.ForgetWrites, second.tell(beginning()))
+    forgotten = only(rc.ForgetWrites, second.tell(beginning()))
     assert (forgotten.ordinals, forgotten.moved) == ((1, 2), (1,))
     third = epoch(moved_writes=(write(1, TMP),), reads=(had_read(X),), number=3)
     assert says(third, declared("s", Y, number=1)) == "run"
-    assert only(cm.RecordWrite, third.tell(beginning())).ordinal == 2
+    assert only(rc.RecordWrite, third.tell(beginning())).ordinal == 2
     assert says(third, finds(X, "j1")) == "stop"
 
 
@@ -387,13 +388,13 @@ def test_what_is_read_is_recorded_for_all_writes_that_are_under_way() -> None:
         world.tell(declared(path=f"{Y}{number}", number=number))
         world.tell(beginning(number))
     recorded = [
-        only(cm.RecordCommitting, world.tell(committing(2, read=(X,)))),
-        only(cm.RecordCommitting, world.tell(committing(1))),
+        only(rc.RecordCommitting, world.tell(committing(2, read=(X,)))),
+        only(rc.RecordCommitting, world.tell(committing(1))),
     ]
     assert [(one.ordinal, one.earliest, one.read) for one in recorded] == [(2, 1, (X,)), (1, 1, ())]
     world.tell(wr.WriteFinished(question=9, write=1))
     world.tell(wr.WriteFinished(question=9, write=2))
-    last = only(cm.RecordCommitting, world.tell(committing(3, read=(Y,))))
+    last = only(rc.RecordCommitting, world.tell(committing(3, read=(Y,))))
     assert (last.epoch, last.earliest, last.read) == (1, 3, (Y,))
 
 
@@ -405,7 +406,7 @@ def test_writes_that_will_never_be_committed_are_not_under_way() -> None:
         world.tell(wr.WriteBeginning(question=2, write=number, job=f"j{number}", existed=True))
     world.tell(wr.WriteAborting(question=3, write=1))
     told = world.tell(committing(3, read=(X,)))
-    assert only(cm.RecordCommitting, told).earliest == 3
+    assert only(rc.RecordCommitting, told).earliest == 3
 
 
 def test_what_was_read_before_anything_could_be_recorded_is_recorded_with_the_next_commit() -> None:
@@ -415,13 +416,13 @@ def test_what_was_read_before_anything_could_be_recorded_is_recorded_with_the_ne
     world.tell(declared())
     world.tell(beginning())
     first = world.tell(committing(1, read=(X,)))
-    assert of(cm.RecordCommitting, first) == []
+    assert of(rc.RecordCommitting, first) == []
     world.tell(wr.WriteFinished(question=4, write=1))
     world.tell(rec.JournalReplayed())
     world.tell(declared(path=Y, number=2))
     world.tell(beginning(2))
     second = world.tell(committing(2, read=(Y,)))
-    assert only(cm.RecordCommitting, second).read == (X, Y)
+    assert only(rc.RecordCommitting, second).read == (X, Y)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -448,7 +449,7 @@ def test_a_write_is_recorded_before_each_of_its_steps() -> None:
     world.tell(declared("s", mode="add"))
     begun = world.tell(wr.WriteBeginning(question=2, write=1, job="j", existed=False))
     assert names(begun) == ["RecordWrite", "AnswerWrite"]
-    record = only(cm.RecordWrite, begun)
+    record = only(rc.RecordWrite, begun)
     assert (record.ordinal, record.signature, record.path, record.mode) == (1, "s", X, "add")
     assert (record.job, record.epoch, record.existed) == ("j", 1, False)
     deleting = world.tell(wr.WriteDeleting(question=8, write=1))
@@ -457,19 +458,19 @@ def test_a_write_is_recorded_before_each_of_its_steps() -> None:
         wr.WriteCommitBeginning(question=3, write=1, files=4, digest="d", made={"x": 1}, done_before=2)
     )
     assert names(showing) == ["RecordCommitting", "AnswerWrite"]
-    recorded = only(cm.RecordCommitting, showing)
+    recorded = only(rc.RecordCommitting, showing)
     assert (recorded.made, recorded.done_before) == ({"x": 1}, 2)
-    assert [one.fenced for one in of(cm.AnswerWrite, begun + deleting + showing)] == [True, True, True]
+    assert [one.fenced for one in of(rc.AnswerWrite, begun + deleting + showing)] == [True, True, True]
     finished = world.tell(wr.WriteFinished(question=4, write=1))
     assert names(finished) == ["RecordCommit", "RecordProgress", "AnswerWrite"]
     # After it the program may move the files.
-    assert only(cm.AnswerWrite, finished).fenced
+    assert only(rc.AnswerWrite, finished).fenced
     world.tell(declared("t", number=2))
     again = world.tell(wr.WriteBeginning(question=6, write=2, job="k", existed=True))
-    assert only(cm.RecordWrite, again).ordinal == 2
+    assert only(rc.RecordWrite, again).ordinal == 2
     failed = world.tell(wr.WriteAborting(question=7, write=2))
-    assert failed[0] == only(cm.RecordWrite, again)
-    assert only(cm.AnswerWrite, failed).fenced
+    assert failed[0] == only(rc.RecordWrite, again)
+    assert only(rc.AnswerWrite, failed).fenced
 
 
 def test_an_overwrite_forgets_what_it_overwrites_and_goes_on_counting() -> None:
@@ -477,8 +478,8 @@ def test_an_overwrite_forgets_what_it_overwrites_and_goes_on_counting() -> None:
     assert says(world, declared("other")) == "run"
     begun = world.tell(wr.WriteBeginning(question=2, write=1, job="j", existed=True))
     assert names(begun) == ["RecordWrite", "ForgetWrites", "AnswerWrite"]
-    assert only(cm.RecordWrite, begun).ordinal == 6
-    assert only(cm.ForgetWrites, begun).ordinals == (3, 4)
+    assert only(rc.RecordWrite, begun).ordinal == 6
+    assert only(rc.ForgetWrites, begun).ordinals == (3, 4)
     assert says(world, reads(X)) == "run"
     assert says(world, reads(Y)) == "stop"
 
@@ -486,7 +487,7 @@ def test_an_overwrite_forgets_what_it_overwrites_and_goes_on_counting() -> None:
 def test_what_a_format_deletes_before_it_saves_is_forgotten() -> None:
     world = epoch(write(1, mode="save"))
     assert says(world, declared("other", mode="save")) == "run"
-    assert only(cm.ForgetWrites, world.tell(beginning(existed=False))).ordinals == (1,)
+    assert only(rc.ForgetWrites, world.tell(beginning(existed=False))).ordinals == (1,)
     assert says(world, reads(X)) == "run"
 
 
@@ -494,25 +495,25 @@ def test_what_somebody_took_away_is_written_anew_and_forgotten() -> None:
     world = epoch(write(1, mode="add"), write(2, mode="add"))
     assert says(world, declared("s1", mode="add", existed=False)) == "run"
     begun = world.tell(beginning(existed=False))
-    assert only(cm.ForgetWrites, begun).ordinals == (1, 2)
+    assert only(rc.ForgetWrites, begun).ordinals == (1, 2)
     # The second one was taken away with the first.
     assert says(world, declared("s2", mode="add", number=2)) == "run"
 
 
 def test_what_an_overwrite_beside_it_had_not_found_has_to_be_there_still() -> None:
     world = epoch(write(1, mode="add", existed=False), write(2, existed=False))
-    assert only(cm.AnswerWrite, world.tell(declared("s1", mode="add"))).check
+    assert only(rc.AnswerWrite, world.tell(declared("s1", mode="add"))).check
 
 
 def test_only_what_nobody_overwrote_has_to_be_there_still() -> None:
     world = epoch(write(1, mode="create"), write(2))
-    first = only(cm.AnswerWrite, world.tell(declared("s1", mode="create")))
-    second = only(cm.AnswerWrite, world.tell(declared("s2", number=2)))
+    first = only(rc.AnswerWrite, world.tell(declared("s1", mode="create")))
+    second = only(rc.AnswerWrite, world.tell(declared("s2", number=2)))
     assert (first.check, second.check) == (False, True)
     assert second.saved == write(2)
     # Unless there was nothing to overwrite: somebody had moved the first one away, and may move again what is there.
     moved = epoch(write(1, mode="create", existed=False), write(2, existed=False, done_before=1))
-    assert only(cm.AnswerWrite, moved.tell(declared("s1", mode="create"))).check
+    assert only(rc.AnswerWrite, moved.tell(declared("s1", mode="create"))).check
 
 
 @pytest.mark.parametrize(
@@ -525,10 +526,10 @@ def test_output_that_is_not_as_it_was_committed(mode: Any, answered: str) -> Non
     assert says(world, declared("s1", mode=mode)) == "skip"
     assert says(world, wr.WriteMissing(question=2, write=1)) == answered
     # What is there stays until it is overwritten.
-    assert not of(cm.ForgetWrites, world.commands)
+    assert not of(rc.ForgetWrites, world.commands)
     if mode == "replace":
         begun = world.tell(beginning(defers=True)) + world.tell(committing(1))
-        assert only(cm.ForgetWrites, begun).ordinals == (1,)
+        assert only(rc.ForgetWrites, begun).ordinals == (1,)
     elif answered == "run":
         assert says(world, reads(X)) == "stop"
 
@@ -540,17 +541,17 @@ def test_what_earlier_epochs_left_half_done_is_looked_at_first() -> None:
         write(3, "hdfs://n/z", state="begun", existed=True),
     ]
     world = epoch(*unfinished, write(4, "hdfs://n/a"))
-    asked = only(cm.AnswerWrite, world.tell(wr.WritesAsked(question=1)))
+    asked = only(rc.AnswerWrite, world.tell(wr.WritesAsked(question=1)))
     assert asked.unfinished == tuple(unfinished)
     assert asked.pending
     done = world.tell(wr.WriteResolved(ordinal=1, outcome="committed"))
-    assert only(cm.RecordCommit, done).ordinal == 1
+    assert only(rc.RecordCommit, done).ordinal == 1
     undone = world.tell(wr.WriteResolved(ordinal=2, outcome="undone"))
-    assert only(cm.ForgetWrites, undone).ordinals == (2,)
+    assert only(rc.ForgetWrites, undone).ordinals == (2,)
     # What it had overwritten does not come back.
     assert names(world.tell(wr.WriteResolved(ordinal=3, outcome="undone"))) == ["AnswerWrite"]
     assert says(world, reads(Y)) == "run"
-    skipped = only(cm.AnswerWrite, world.tell(declared("s1")))
+    skipped = only(rc.AnswerWrite, world.tell(declared("s1")))
     # The record that it is committed may be on its way still.
     assert (skipped.action, skipped.fenced) == ("skip", True)
     assert says(world, reads("hdfs://n/z")) == "stop"
@@ -559,7 +560,7 @@ def test_what_earlier_epochs_left_half_done_is_looked_at_first() -> None:
 @pytest.mark.parametrize("state", ["begun", "committing"])
 def test_where_what_was_overwritten_is_there_again_it_is_as_if_the_write_had_never_been(state: Any) -> None:
     world = epoch(write(1, Y, "amend", state=state), reads=(had_read(Y),))
-    forgotten = only(cm.ForgetWrites, world.tell(wr.WriteResolved(ordinal=1, outcome="restored")))
+    forgotten = only(rc.ForgetWrites, world.tell(wr.WriteResolved(ordinal=1, outcome="restored")))
     assert (forgotten.ordinals, forgotten.moved) == ((1,), ())
     assert says(world, reads(Y)) == "run"
     assert says(world, declared("s1", Y, "amend")) == "run"
@@ -572,10 +573,10 @@ def test_what_stays_until_the_commit_is_overwritten_only_then(mode: Any) -> None
     assert says(world, declared("", X, mode)) == "run"
     begun = world.tell(beginning(defers=True))
     assert names(begun) == ["RecordWrite", "AnswerWrite"]
-    assert only(cm.RecordWrite, begun).defers
+    assert only(rc.RecordWrite, begun).defers
     committed = world.tell(committing(1))
     assert names(committed) == ["RecordWrite", "ForgetWrites", "RecordCommitting", "AnswerWrite"]
-    again = only(cm.RecordWrite, committed)
+    again = only(rc.RecordWrite, committed)
     # The next record says that it is about to be committed.
     assert (again.ordinal, again.instead, again.defers) == (2, True, True)
     assert says(world, reads(X)) == "run"
@@ -591,8 +592,8 @@ def test_what_is_removed_before_its_commit_is_forgotten_by_then() -> None:
     world.tell(beginning(defers=True))
     cleared = world.tell(wr.WriteClearing(question=5, write=1))
     assert names(cleared) == ["RecordWrite", "ForgetWrites", "AnswerWrite"]
-    assert not only(cm.RecordWrite, cleared).defers
-    assert only(cm.AnswerWrite, cleared).fenced
+    assert not only(rc.RecordWrite, cleared).defers
+    assert only(rc.AnswerWrite, cleared).fenced
     assert names(world.tell(wr.WriteClearing(question=6, write=1))) == ["AnswerWrite"]
     assert names(world.tell(committing(1))) == ["RecordCommitting", "AnswerWrite"]
 
@@ -600,7 +601,7 @@ def test_what_is_removed_before_its_commit_is_forgotten_by_then() -> None:
 @pytest.mark.parametrize("mode", ["replace", "amend"])
 def test_a_write_that_left_what_was_there_until_its_commit_had_overwritten_nothing_before(mode: Any) -> None:
     world = epoch(write(1, Y, mode, state="begun", defers=True, digest=""))
-    assert only(cm.ForgetWrites, world.tell(wr.WriteResolved(ordinal=1, outcome="undone"))).ordinals == (1,)
+    assert only(rc.ForgetWrites, world.tell(wr.WriteResolved(ordinal=1, outcome="undone"))).ordinals == (1,)
     assert says(world, reads(Y)) == "run"
     world = epoch(write(1, Y, mode, state="committing", defers=True))
     assert names(world.tell(wr.WriteResolved(ordinal=1, outcome="undone"))) == ["AnswerWrite"]
@@ -612,13 +613,13 @@ def test_what_a_write_that_failed_had_overwritten_may_be_there_again() -> None:
     world = epoch(write(1), write(2, f"{X}/day=1", "add"))
     assert says(world, declared("other")) == "run"
     world.tell(beginning(defers=True))
-    early = only(cm.RecordWrite, world.tell(wr.WriteAborting(question=4, write=1)))
+    early = only(rc.RecordWrite, world.tell(wr.WriteAborting(question=4, write=1)))
     assert (early.defers, early.instead) == (True, False)
     assert says(world, declared("other", number=2)) == "run"
     world.tell(beginning(2, defers=True))
     world.tell(committing(2))
     assert says(world, reads(X)) == "run"
-    late = only(cm.RecordWrite, world.tell(wr.WriteAborting(question=5, write=2)))
+    late = only(rc.RecordWrite, world.tell(wr.WriteAborting(question=5, write=2)))
     assert (late.defers, late.instead) == (False, True)
     assert says(world, reads(X)) == "stop"
 
@@ -648,7 +649,7 @@ def test_what_an_overwrite_has_lost_stays_lost_until_another_has_come_to_its_end
     """The second life begins to overwrite what is gone by then, and is cut off as well."""
     second = epoch(write(1, X, "add"), write(2, X, state="begun", existed=True))
     assert says(second, declared("s9", X, existed=False)) == "run"
-    begun = only(cm.RecordWrite, second.tell(beginning(existed=False, defers=True)))
+    begun = only(rc.RecordWrite, second.tell(beginning(existed=False, defers=True)))
     assert (begun.existed, begun.instead, begun.defers) == (True, True, False)
     third = epoch(write(3, X, state="begun", existed=begun.existed, instead=True), number=3)
     assert names(third.tell(wr.WriteResolved(ordinal=3, outcome="undone"))) == ["AnswerWrite"]
@@ -659,7 +660,7 @@ def test_what_took_the_place_of_others_stands_for_them_when_it_was_undone() -> N
     """Two lives ago partitions were overwritten twice; the last life began to do the first of that again."""
     second = epoch(write(1, Y, "amend", signature=""), write(2, Y, "amend", signature=""))
     assert says(second, declared("", Y, "amend")) == "run"
-    begun = only(cm.RecordWrite, second.tell(wr.WriteBeginning(question=9, write=1, job="j3", existed=True)))
+    begun = only(rc.RecordWrite, second.tell(wr.WriteBeginning(question=9, write=1, job="j3", existed=True)))
     assert begun.instead
     third = epoch(
         write(2, Y, "amend", signature=""), write(3, Y, "amend", signature="", state="begun", instead=True), number=3
@@ -671,7 +672,7 @@ def test_what_took_the_place_of_others_stands_for_them_when_it_was_undone() -> N
 def test_what_is_there_again_in_the_place_of_others_is_not_taken_for_committed_later() -> None:
     """Of a write without files nobody sees whether it was shown."""
     third = epoch(write(3, Y, state="committing", instead=True), number=3)
-    again = only(cm.RecordWrite, third.tell(wr.WriteResolved(ordinal=3, outcome="restored")))
+    again = only(rc.RecordWrite, third.tell(wr.WriteResolved(ordinal=3, outcome="restored")))
     assert (again.ordinal, again.path, again.epoch, again.instead) == (3, Y, 1, True)
     assert names(third.tell(wr.WriteResolved(ordinal=3, outcome="committed"))) == ["AnswerWrite"]
     assert says(third, reads(Y)) == "stop"
@@ -712,14 +713,14 @@ def test_an_attempt_that_could_not_read_the_journal_leaves_it_to_the_next_one() 
     world.start(2)
     world.tell(rec.JournalReplayed(off="the journal could not be opened: HDFS does not answer"))
     told = world.tell(declared("s", mode="add"))
-    assert only(cm.AnswerWrite, told).action == "stop"
+    assert only(rc.AnswerWrite, told).action == "stop"
     assert "HDFS does not answer" in only(cm.AbandonAttempt, told).reason
     assert not of(cm.FinishApplication, told)
 
 
 def test_where_nobody_knows_what_was_written_no_input_is_overwritten() -> None:
     world = epoch(problem="damaged")
-    assert only(cm.AnswerWrite, world.tell(wr.WritesAsked(question=1))).pending
+    assert only(rc.AnswerWrite, world.tell(wr.WritesAsked(question=1))).pending
     assert says(world, declared(path=Y)) == "run"
     assert says(world, beginning()) == "run"
     assert [says(world, reads(X)), says(world, reads(Y))] == ["run", "run"]
@@ -734,7 +735,7 @@ def test_without_recovery_nothing_waits_and_nothing_is_refused() -> None:
     world.start(2)
     for mode in ("replace", "amend", "add", "create"):
         assert says(world, declared("s", mode=mode)) == "run"
-    answer = only(cm.AnswerWrite, world.tell(wr.WritesAsked(question=1)))
+    answer = only(rc.AnswerWrite, world.tell(wr.WritesAsked(question=1)))
     assert (answer.unfinished, answer.pending) == ((), False)
     assert says(world, reads(X)) == "run"
 
@@ -752,10 +753,10 @@ def test_a_driver_that_is_started_again_begins_with_what_the_journal_has_then() 
     assert world.tell(declared("t", Y, "add")) == []
     saved = (write(1, mode="add", state="begun", digest=""), write(2, Y, "add", signature="t"))
     replayed = world.tell(rec.JournalReplayed(writes=saved, epochs=(1,), progress=1))
-    assert only(cm.AnswerWrite, replayed).saved == saved[1]
-    assert only(cm.AnswerWrite, world.tell(wr.WritesAsked(question=2))).unfinished == saved[:1]
+    assert only(rc.AnswerWrite, replayed).saved == saved[1]
+    assert only(rc.AnswerWrite, world.tell(wr.WritesAsked(question=2))).unfinished == saved[:1]
     assert says(world, declared("u", "hdfs://n/z", number=2)) == "run"
-    assert only(cm.RecordWrite, world.tell(wr.WriteBeginning(question=4, write=2, job="k", existed=True))).ordinal == 3
+    assert only(rc.RecordWrite, world.tell(wr.WriteBeginning(question=4, write=2, job="k", existed=True))).ordinal == 3
     # What was begun before is not this one's to go on with.
     assert says(world, wr.WriteBeginning(question=5, write=3, job="j", existed=True)) == "stop"
 
@@ -777,7 +778,7 @@ def test_what_a_life_could_not_record_is_not_taken_for_nothing_by_the_next(why: 
             world.fire(RESTART_TIMER, world.now_ms + RecoverySettings().restart_first_ms)
         # This journal opens, and knows nothing of all that.
         replayed = world.tell(rec.JournalReplayed(epochs=(1,), progress=lives))
-        assert only(cm.RecordLost, replayed).reason
+        assert only(rc.RecordLost, replayed).reason
         assert says(world, declared("s", mode="add", existed=False)) == "run"
     assert says(world, declared("s", mode="add", number=2)) == "stop"
 
@@ -787,7 +788,7 @@ def test_a_life_that_wrote_nothing_without_a_journal_leaves_no_doubt() -> None:
     world.start()
     world.tell(rec.JournalReplayed(off="the disk is full"))
     world.tell(ev.DriverLost(exit_code=-9, reason="killed"))
-    assert not of(cm.RecordLost, world.tell(rec.JournalReplayed(epochs=(1,), progress=1)))
+    assert not of(rc.RecordLost, world.tell(rec.JournalReplayed(epochs=(1,), progress=1)))
     assert says(world, declared("s", mode="add")) == "run"
 
 
@@ -814,7 +815,7 @@ def test_a_changed_program_recognizes_nothing() -> None:
 def test_what_was_written_is_known_however_long_the_next_driver_took() -> None:
     lies = rec.SavedShuffle(shuffle=1, signature="s", maps=1, reduces=1, determinism="determinate", by_host={"h": 1})
     world = epoch(write(1, mode="add"), shuffles=(lies,), waits=(Wait(epoch=2, waited_ms=ON.keep_for_ms + 1),))
-    assert of(cm.ForgetShuffle, world.commands)
+    assert of(rc.ForgetShuffle, world.commands)
     assert says(world, declared("s1", mode="add")) == "skip"
     assert says(world, reads(X)) == "run"
 
@@ -823,9 +824,9 @@ def test_questions_wait_for_the_journal_and_no_longer_than_others() -> None:
     world = World(recovery=ON)
     due = next(one for one in of(cm.SetTimer, world.start(1)) if one.name == REPLAY_TIMER)
     assert world.tell(declared("s", mode="add")) == []
-    assert only(cm.AnswerWrite, world.fire(REPLAY_TIMER, due.at_ms)).action == "run"
+    assert only(rc.AnswerWrite, world.fire(REPLAY_TIMER, due.at_ms)).action == "run"
     begun = world.tell(wr.WriteBeginning(question=2, write=1, job="j", existed=False))
     assert names(begun) == ["AnswerWrite"]
     # Nobody knows which files are its own: the next epoch must not add to that path.
-    late = only(cm.RecordWrite, world.tell(rec.JournalReplayed()))
+    late = only(rc.RecordWrite, world.tell(rec.JournalReplayed()))
     assert (late.ordinal, late.path, late.job) == (1, X, "")

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from yarnspec.core.messages import commands, events
+from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event
 from yarnspec.core.messages.figures import LedgerFigures, StageSpeculation
@@ -173,7 +174,7 @@ class TestCopies:
             gained_ms=700,
         )
         attempt = msgspec.structs.replace(STARTED, attempt=2, epoch=6)
-        third = status(*won, attempt, commands.CarryOver(ledger=figures, reason="carried over"), *won).speculation
+        third = status(*won, attempt, rc.CarryOver(ledger=figures, reason="carried over"), *won).speculation
         assert third is not None
         assert (third.ledger.copies_launched, third.ledger.copies_won, third.ledger.gained_ms) == (3, 1, 700)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yarnspec.core.messages import commands, events
+from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages import writeevents as wr
 from yarnspec.core.messages.commands import Command
@@ -18,11 +19,11 @@ SAVED = rec.SavedShuffle(
 DECLARED = rec.ShuffleDeclared(
     question=1, shuffle=2_000_000, signature="s", maps=4, reduces=3, determinism="determinate", description="sum by key"
 )
-ANSWERED = commands.AnswerShuffle(question=1, shuffle=1_000_000, restore=True, record=True, reason="3 of 4")
-RECORDED = commands.RecordShuffle(
+ANSWERED = rc.AnswerShuffle(question=1, shuffle=1_000_000, restore=True, record=True, reason="3 of 4")
+RECORDED = rc.RecordShuffle(
     shuffle=1_000_000, signature="s", maps=4, reduces=3, determinism="determinate", reason="declared"
 )
-PROGRAM = commands.RecordProgram(reason="epoch 2")
+PROGRAM = rc.RecordProgram(reason="epoch 2")
 RESTORED = rec.ShuffleRestored(
     shuffle=1_000_000, wanted=3, restored=2, waited_ms=7, by_host={"h1": 2}, not_restored={"checksum differs": 1}
 )
@@ -62,7 +63,7 @@ ANOTHER = rec.SavedShuffle(
 OFFERED = (
     rec.JournalReplayed(shuffles=(SAVED, ANOTHER)),
     PROGRAM,
-    commands.OfferSaved(shuffles=(1_000_000, 1_000_001), reason="11 map outputs"),
+    rc.OfferSaved(shuffles=(1_000_000, 1_000_001), reason="11 map outputs"),
 )
 
 
@@ -77,10 +78,10 @@ def test_what_is_asked_for_and_not_used_has_a_reason() -> None:
         question=2, shuffle=2_000_001, signature="t", maps=8, reduces=3, determinism="determinate"
     )
     why = "what it was computed from may be other rows today"
-    refused = commands.AnswerShuffle(question=2, shuffle=None, record=True, unused=((1_000_001, why),), reason="none")
+    refused = rc.AnswerShuffle(question=2, shuffle=None, record=True, unused=((1_000_001, why),), reason="none")
     found = status(*OFFERED, DECLARED, RECORDED, ANSWERED, RESTORED, above, refused)
     assert found.not_restored == {"checksum differs": 1, why: 8}
-    taken = commands.AnswerShuffle(question=2, shuffle=1_000_001, restore=True, record=True, reason="8 of 8")
+    taken = rc.AnswerShuffle(question=2, shuffle=1_000_001, restore=True, record=True, reason="8 of 8")
     assert why not in status(*OFFERED, above, refused, above, taken).not_restored
 
 
@@ -88,22 +89,22 @@ def test_what_is_above_something_that_did_not_come_back_has_a_reason() -> None:
     none = rec.ShuffleRestored(
         shuffle=1_000_000, wanted=3, restored=0, waited_ms=7, by_host={}, not_restored={"its host is gone": 3}
     )
-    gone = [commands.ForgetShuffle(shuffle=each, reason="nothing below") for each in (1_000_001, 1_000_000)]
+    gone = [rc.ForgetShuffle(shuffle=each, reason="nothing below") for each in (1_000_001, 1_000_000)]
     found = status(*OFFERED, DECLARED, RECORDED, ANSWERED, none, *gone)
     assert found.not_restored == {"its host is gone": 3, "nothing below": 8}
 
 
 def test_nothing_is_asked_for_where_nothing_is_offered() -> None:
     changed = "nothing of 1 shuffles of earlier epochs is used again: the program is not the same"
-    refused = commands.RefuseShuffles(shuffles=(1_000_000,), reason=changed)
+    refused = rc.RefuseShuffles(shuffles=(1_000_000,), reason=changed)
     assert status(rec.JournalReplayed(shuffles=(SAVED,)), refused, PROGRAM).not_restored == {changed: 3}
     assert status(rec.JournalReplayed(shuffles=(SAVED,)), PROGRAM).not_restored == {}
 
 
 def test_what_is_recorded_grows_and_shrinks() -> None:
     assert status(*RESUMED).recorded_shuffles == 1
-    assert status(*RESUMED, commands.ForgetShuffle(shuffle=1_000_000, reason="x")).recorded_shuffles == 0
-    assert status(*RESUMED, commands.RefuseShuffles(shuffles=(1_000_000,), reason="x")).recorded_shuffles == 0
+    assert status(*RESUMED, rc.ForgetShuffle(shuffle=1_000_000, reason="x")).recorded_shuffles == 0
+    assert status(*RESUMED, rc.RefuseShuffles(shuffles=(1_000_000,), reason="x")).recorded_shuffles == 0
 
 
 def test_what_is_on_disk_of_this_epoch_is_what_was_told_last() -> None:
@@ -123,7 +124,7 @@ def declared(question: int, why_not: str) -> tuple[Event, Command]:
         reusable=False,
         why_not=why_not,
     )
-    return shuffle, commands.AnswerShuffle(question=question, shuffle=None, reason=why_not)
+    return shuffle, rc.AnswerShuffle(question=question, shuffle=None, reason=why_not)
 
 
 def test_why_shuffles_are_not_recorded_is_counted() -> None:
@@ -138,11 +139,11 @@ def test_a_shuffle_that_is_refused_later_or_declared_too_early_has_a_reason_too(
     early = rec.ShuffleDeclared(
         question=2, shuffle=2_000_001, signature="t", maps=4, reduces=3, determinism="determinate"
     )
-    answer = commands.AnswerShuffle(
+    answer = rc.AnswerShuffle(
         question=2, shuffle=None, reason="nothing is saved of it; it is not recorded: the journal is not open yet"
     )
     stopped = rec.RecordingStopped(shuffle=1_000_000, why="a map counts in an accumulator of the kind X")
-    refused = commands.RefuseShuffles(shuffles=(1_000_000,), reason="x")
+    refused = rc.RefuseShuffles(shuffles=(1_000_000,), reason="x")
     found = status(*RESUMED, early, answer, stopped, refused, stopped)
     assert found.not_recorded == {"the journal is not open yet": 1, stopped.why: 1}
     assert found.recorded_shuffles == 0
@@ -155,8 +156,8 @@ def test_reasons_beyond_the_first_ones_are_counted_together() -> None:
 
 
 def test_a_limit_is_a_warning_and_ends_the_recording_if_it_says_so() -> None:
-    used = commands.ReportRecoveryLimit(recording=True, reason="the program is not the same")
-    ended = commands.ReportRecoveryLimit(recording=False, reason="the disk is full")
+    used = rc.ReportRecoveryLimit(recording=True, reason="the program is not the same")
+    ended = rc.ReportRecoveryLimit(recording=False, reason="the disk is full")
     assert status(PROGRAM, used).recording
     found = status(PROGRAM, used, ended)
     assert (found.recording, found.why_not) == (False, "the disk is full")
@@ -165,10 +166,8 @@ def test_a_limit_is_a_warning_and_ends_the_recording_if_it_says_so() -> None:
 
 def test_what_ended_the_recording_stays_the_reason() -> None:
     """It is told at the driver's start, by a program that encrypts, and the journal may be read later."""
-    ended = commands.ReportRecoveryLimit(recording=False, reason="spark.io.encryption.enabled is on")
-    later = commands.ReportRecoveryLimit(
-        recording=False, reason="nothing of 3 shuffles of earlier epochs is used again"
-    )
+    ended = rc.ReportRecoveryLimit(recording=False, reason="spark.io.encryption.enabled is on")
+    later = rc.ReportRecoveryLimit(recording=False, reason="nothing of 3 shuffles of earlier epochs is used again")
     found = folded(ended, later).document()
     assert found.recovery is not None
     assert (found.recovery.recording, found.recovery.why_not) == (False, ended.reason)
@@ -176,8 +175,8 @@ def test_what_ended_the_recording_stays_the_reason() -> None:
 
 
 def test_why_nothing_of_the_past_is_used_is_not_hidden_by_what_is_not_recorded() -> None:
-    past = commands.ReportRecoveryLimit(recording=True, about="past", reason="their journal was read too late")
-    part = commands.ReportRecoveryLimit(recording=True, reason="not all shuffles are recorded")
+    past = rc.ReportRecoveryLimit(recording=True, about="past", reason="their journal was read too late")
+    part = rc.ReportRecoveryLimit(recording=True, reason="not all shuffles are recorded")
     found = status(rec.JournalReplayed(shuffles=(SAVED,)), PROGRAM, past, part)
     assert (found.recording, found.why_not) == (True, f"{past.reason}; {part.reason}")
     assert found.not_restored == {past.reason: SAVED.outputs}
@@ -186,7 +185,7 @@ def test_why_nothing_of_the_past_is_used_is_not_hidden_by_what_is_not_recorded()
 def test_what_would_be_done_again_is_told_beside_what_is_recorded() -> None:
     in_turn: tuple[rec.Unrecoverable, ...] = ("writes", "cached", "writes", "stream")
     said = [
-        commands.ReportRecoveryLimit(recording=True, about=about, reason=f"{about} at {line}")
+        rc.ReportRecoveryLimit(recording=True, about=about, reason=f"{about} at {line}")
         for line, about in enumerate(in_turn, start=1)
     ]
     found = folded(PROGRAM, *said).document()
@@ -197,7 +196,7 @@ def test_what_would_be_done_again_is_told_beside_what_is_recorded() -> None:
 
 
 def test_the_next_driver_has_not_begun_what_the_last_one_did() -> None:
-    cached = commands.ReportRecoveryLimit(recording=True, about="cached", reason="cached")
+    cached = rc.ReportRecoveryLimit(recording=True, about="cached", reason="cached")
     begun = commands.BeginEpoch(epoch=3, restart=1, reason="the driver has died")
     assert status(PROGRAM, cached, begun, PROGRAM).done_again == ()
 
@@ -205,14 +204,14 @@ def test_the_next_driver_has_not_begun_what_the_last_one_did() -> None:
 def test_hosts_that_are_given_up_and_what_lies_on_others() -> None:
     kept = rec.OutputsKept(executor_id="1", host="h3", outputs=5, bytes=50, dropped=1)
     found = status(
-        *RESUMED, commands.GiveUpHost(host="h2", reason="blocked"), kept, rec.OutputsKept(executor_id="2", host="h4")
+        *RESUMED, rc.GiveUpHost(host="h2", reason="blocked"), kept, rec.OutputsKept(executor_id="2", host="h4")
     )
     assert found.lost_hosts == {"h2": "blocked"}
     assert [(one.host, one.outputs, one.bytes, one.dropped) for one in found.kept] == [("h3", 5, 50, 1)]
 
 
 def test_a_host_that_is_given_up_is_not_lost_while_its_shuffle_service_has_everything() -> None:
-    lost = (*RESUMED, commands.GiveUpHost(host="h2", reason="blocked"))
+    lost = (*RESUMED, rc.GiveUpHost(host="h2", reason="blocked"))
     some = rec.OutputsReported(executor_id="", host="h2", found=3, served=2, refused={})
     every = rec.OutputsReported(executor_id="", host="h2", found=3, served=3, refused={})
     assert status(*lost, some).lost_hosts == {"h2": "blocked"}
@@ -230,19 +229,19 @@ def test_outputs_of_executors_that_died_while_the_driver_lives() -> None:
 
 
 def test_what_is_carried_over_is_said_and_what_is_not_is_a_warning() -> None:
-    unread = commands.CarryOver(failed=True, reason="a record cannot be read: hosts")
-    taken = commands.CarryOver(reason="carried over from epoch 1: 2 blocks")
+    unread = rc.CarryOver(failed=True, reason="a record cannot be read: hosts")
+    taken = rc.CarryOver(reason="carried over from epoch 1: 2 blocks")
     assert status(*RESUMED, unread, taken).carried_over == f"{unread.reason}; {taken.reason}"
     assert folded(*RESUMED, unread, taken).document().warnings == (unread.reason,)
 
 
 def test_what_was_written_and_what_was_not_written_again() -> None:
-    begun = commands.RecordWrite(
+    begun = rc.RecordWrite(
         ordinal=3, signature="s", path="/x", mode="add", job="j", epoch=2, existed=True, reason="begins"
     )
-    earlier = commands.RecordCommit(ordinal=1, signature="s", path="/x", reason="all files are there")
-    skip = commands.AnswerWrite(question=1, action="skip", reason="committed")
+    earlier = rc.RecordCommit(ordinal=1, signature="s", path="/x", reason="all files are there")
+    skip = rc.AnswerWrite(question=1, action="skip", reason="committed")
     missing = wr.WriteMissing(question=2, write=1)
-    own = commands.RecordCommit(ordinal=3, signature="s", path="/x", reason="committed")
+    own = rc.RecordCommit(ordinal=3, signature="s", path="/x", reason="committed")
     found = status(*RESUMED, earlier, skip, skip, missing, begun, own)
     assert (found.committed_writes, found.skipped_writes) == (1, 1)

@@ -36,7 +36,7 @@ from yarnspec.core.journal.journalrecords import (
 from yarnspec.core.journal.journalstate import Recorded
 from yarnspec.core.journal.overdue import waits_of
 from yarnspec.core.lifecycle import refusals
-from yarnspec.core.messages import commands
+from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages.carried import parts_of, record_of_part
 from yarnspec.core.messages.commands import Command
@@ -149,9 +149,9 @@ class BackgroundJournal:
 
     def perform(self, command: Command) -> None:
         """Carry out a command that is ``IN_JOURNAL``. For the shell's thread."""
-        if isinstance(command, commands.AnswerShuffle | commands.AnswerWrite):
+        if isinstance(command, rc.AnswerShuffle | rc.AnswerWrite):
             self._replies.put(command, self._last)
-        elif isinstance(command, commands.OfferSaved):
+        elif isinstance(command, rc.OfferSaved):
             self._offer(command.shuffles)
         elif self._journal is not None:
             try:
@@ -361,24 +361,24 @@ class BackgroundJournal:
 
     def _record(self, journal: OpenJournal, command: Command) -> None:
         match command:
-            case commands.RecordProgram() if self._program is not None:
+            case rc.RecordProgram() if self._program is not None:
                 self._last = journal.append_durable(self._program)
-            case commands.RecordState(parts=parts):
+            case rc.RecordState(parts=parts):
                 for part in parts:
                     journal.append(record_of_part(part))
-            case commands.RecordShuffle():
+            case rc.RecordShuffle():
                 registered = msgspec.convert(command, ShuffleRegistered, from_attributes=True)
                 self._last = journal.append_durable(registered)
                 with self._lock:
                     self._taken.begin(registered)
-            case commands.RefuseShuffles(shuffles=shuffles, reason=why):
+            case rc.RefuseShuffles(shuffles=shuffles, reason=why):
                 self._end(*shuffles)
                 for shuffle in shuffles:
                     self._last = journal.append_durable(ShuffleNotReusable(shuffle=shuffle, why=why))
-            case commands.ForgetShuffle(shuffle=shuffle):
+            case rc.ForgetShuffle(shuffle=shuffle):
                 self._end(shuffle)
                 journal.append(ShuffleDropped(shuffle=shuffle))
-            case commands.RecordProgress(epoch=epoch, jobs=jobs):
+            case rc.RecordProgress(epoch=epoch, jobs=jobs):
                 journal.append(progress_record(ProgramProgress(epoch, jobs)))
             case _:
                 for record in command.records():

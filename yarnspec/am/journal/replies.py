@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 import msgspec
 import structlog
 
-from yarnspec.core.messages import commands
+from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages import writeevents as wr
 from yarnspec.core.messages.events import Event
@@ -37,7 +37,7 @@ _NOT_TOLD = f"yarnspec could not find out within {_WRITE_S:g} s whether a later 
 _NO_WORD = f"yarnspec could not tell a next driver within {_WRITE_S:g} s that later writes are not recorded"
 _TELL_PAUSE_S = 0.2
 
-Answer: TypeAlias = commands.AnswerShuffle | commands.AnswerWrite
+Answer: TypeAlias = rc.AnswerShuffle | rc.AnswerWrite
 
 
 class Answering(Protocol):
@@ -48,7 +48,7 @@ class Answering(Protocol):
     ) -> None:
         """Answer a question about a shuffle; one of ``BRIDGE_ERRORS`` when the driver does not listen."""
 
-    def answer_write(self, question: int, answer: commands.AnswerWrite) -> None:
+    def answer_write(self, question: int, answer: rc.AnswerWrite) -> None:
         """Answer a question about what the program writes or reads; raises as the other."""
 
 
@@ -120,7 +120,7 @@ class Replies:
         """Answer as soon as that is durable, which is done when the last record is on disk. Returns at once."""
         now_s = self._clock()
         fresh = durable is not None and not durable.done()
-        if isinstance(command, commands.AnswerShuffle):
+        if isinstance(command, rc.AnswerShuffle):
             self._shuffles.put(_Waiting(command, durable, fresh, now_s + _SHUFFLE_S - command.waited_ms / 1000))
         else:
             self._writes.put(_Waiting(command, durable, fresh, now_s + _WRITE_S))
@@ -138,7 +138,7 @@ class Replies:
 
     def _settled(self, waiting: _Waiting) -> Answer:
         command = waiting.command
-        if isinstance(command, commands.AnswerWrite):
+        if isinstance(command, rc.AnswerWrite):
             try:
                 why = self._why_stop(command, waiting)
             except Fenced as fenced:
@@ -151,7 +151,7 @@ class Replies:
             return msgspec.structs.replace(command, action="stop", reason=f"this driver must not go on: {why}")
         return msgspec.structs.replace(command, record=command.record and self._is_recorded(command, waiting))
 
-    def _is_recorded(self, command: commands.AnswerShuffle, waiting: _Waiting) -> bool:
+    def _is_recorded(self, command: rc.AnswerShuffle, waiting: _Waiting) -> bool:
         if waiting.durable is None:
             return True
         try:
@@ -164,7 +164,7 @@ class Replies:
             return False
         return True
 
-    def _why_stop(self, command: commands.AnswerWrite, waiting: _Waiting) -> str:
+    def _why_stop(self, command: rc.AnswerWrite, waiting: _Waiting) -> str:
         """Why the driver must not go on. Fenced: because a later epoch has begun.
 
         A record that gets durable now shows that there is no later epoch. Without a journal the job goes on under two
@@ -223,7 +223,7 @@ class Replies:
         if bridge is None:
             return last
         try:
-            if isinstance(command, commands.AnswerWrite):
+            if isinstance(command, rc.AnswerWrite):
                 bridge.answer_write(command.question, command)
                 return True
             bridge.answer_shuffle(

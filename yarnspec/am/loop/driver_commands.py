@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 import structlog
 
 from yarnspec.core.messages import commands, events
+from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event
 from yarnspec.spark.bridge import BRIDGE_ERRORS, DriverBridge
@@ -28,7 +29,7 @@ ORDERS = (
     commands.AskHeldBlocks,
     commands.KillAttempt,
     commands.RemoveExecutor,
-    commands.GiveUpHost,
+    rc.GiveUpHost,
 )
 """The commands that the driver carries out."""
 
@@ -230,7 +231,7 @@ class DriverCommandQueue:
             elif isinstance(one, commands.AskHeldBlocks):
                 self._post(events.HeldBlocksTold(executor_id=one.executor_id, count=-1))
         ending = [
-            one for one in orders if isinstance(one, commands.WithdrawCopy | commands.KillAttempt | commands.GiveUpHost)
+            one for one in orders if isinstance(one, commands.WithdrawCopy | commands.KillAttempt | rc.GiveUpHost)
         ]
         with self._changed:
             if not ending or over != self._epochs_over:  # what was for a driver that has died meanwhile is for no other
@@ -250,7 +251,7 @@ def _give_one(bridge: DriverBridge, order: Command) -> None:
             bridge.kill_attempt(order.task_id, order.reason)
         case commands.RemoveExecutor():
             bridge.remove_executor(order.executor_id, order.exit_code, order.caused_by_app, order.reason)
-        case commands.GiveUpHost():
+        case rc.GiveUpHost():
             bridge.host_gone(order.host)
 
 

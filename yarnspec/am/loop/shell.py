@@ -23,6 +23,7 @@ from yarnspec.am.loop.driver_commands import ORDERS, DriverCommandQueue, grouped
 from yarnspec.am.loop.inbox import Inbox, Question
 from yarnspec.core.lifecycle.refusals import COMMANDS
 from yarnspec.core.messages import commands, events
+from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages.commands import AbandonAttempt, Command, FinishApplication
 from yarnspec.core.messages.events import Event
 from yarnspec.core.messages.recoveryevents import EpochRefused
@@ -257,8 +258,8 @@ class Shell:
             message = self._changed_hosts(message)
             if not (message.whole or message.hosts or message.gone):
                 return
-        if isinstance(message, commands.RecordState):
-            message = commands.RecordState(reason=message.reason)  # what it holds was told when it happened
+        if isinstance(message, rc.RecordState):
+            message = rc.RecordState(reason=message.reason)  # what it holds was told when it happened
         if isinstance(message, commands.BeginEpoch):
             self._event_log.begin_epoch(message.epoch)
             self._logged_hosts = None
@@ -338,13 +339,13 @@ class Shell:
 def _note_in_log(command: Command) -> None:
     """Write commands that need nothing else into the negotiator's log, beside the events."""
     match command:
-        case commands.CarryOver():
+        case rc.CarryOver():
             _log.info("carried over", said=command.reason)
         case commands.BlockHost() | commands.UnblockHost() | commands.RefuseBlock():
             _log.info(type(command).__name__, host=command.host, reason=command.reason)
         case commands.BlockExecutor() | commands.UnblockExecutor():
             _log.info(type(command).__name__, executor=command.executor_id, reason=command.reason)
-        case commands.ReportRecoveryLimit():
+        case rc.ReportRecoveryLimit():
             _log.warning("recovery", limit=command.reason)
         case commands.Warn(times=times):
             _log.warning("warning", said=command.reason, times=times)

@@ -6,11 +6,10 @@ from typing import Any
 
 import msgspec
 
-from yarnspec.core.messages import recoveryevents as _recoveryevents  # noqa: F401 - its events are to be known as well
-from yarnspec.core.messages import writeevents as _writeevents  # noqa: F401 - and these
+from yarnspec.core.messages.all_messages import EVENTS
 from yarnspec.core.messages.events import Event
 
-_KINDS = {kind.MESSAGE: kind for kind in Event.__subclasses__() if kind.MESSAGE}
+_KINDS = {kind.MESSAGE: kind for kind in EVENTS if kind.MESSAGE}
 
 
 def shuffle_event(told: dict[str, Any]) -> Event | None:

@@ -25,10 +25,10 @@ from yarnspec.core.lifecycle.phases import Lifecycle
 from yarnspec.core.lifecycle.restarts import attempt_of_epoch
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages import recoveryevents as rec
-from yarnspec.core.messages.commands import (
-    EXIT_FAILED,
+from yarnspec.core.messages.commands import EXIT_FAILED, Command, StartDriver
+from yarnspec.core.messages.guard import Guard
+from yarnspec.core.messages.recoverycommands import (
     AnswerShuffle,
-    Command,
     ForgetShuffle,
     OfferSaved,
     RecordProgram,
@@ -36,9 +36,7 @@ from yarnspec.core.messages.commands import (
     RecordShuffle,
     RefuseShuffles,
     ReportRecoveryLimit,
-    StartDriver,
 )
-from yarnspec.core.messages.guard import Guard
 from yarnspec.core.messages.settings import RecoverySettings
 from yarnspec.core.messages.timers import Timers
 from yarnspec.core.recovery.saved_output_hosts import WINDOW_TIMER, SavedOutputHosts

@@ -29,8 +29,9 @@ from yarnspec.core.messages.carried import (
     CarriedPart,
     kind_of,
 )
-from yarnspec.core.messages.commands import CarryOver, Command, RecordState
+from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.guard import Guard
+from yarnspec.core.messages.recoverycommands import CarryOver, RecordState
 from yarnspec.core.messages.timers import Timers
 
 CARRY_TIMER = "record-state"

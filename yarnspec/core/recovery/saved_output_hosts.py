@@ -15,7 +15,8 @@ from collections.abc import Mapping
 from yarnspec.core.blocking.blocklist import Blocklist
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.executor_table import ExecutorTable
-from yarnspec.core.messages.commands import Command, GiveUpHost
+from yarnspec.core.messages.commands import Command
+from yarnspec.core.messages.recoverycommands import GiveUpHost
 from yarnspec.core.messages.recoveryevents import LiveAdoptionBegan, LiveAdoptionEnded
 from yarnspec.core.messages.settings import RecoverySettings
 from yarnspec.core.messages.timers import Timers

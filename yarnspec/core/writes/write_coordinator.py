@@ -24,10 +24,9 @@ from yarnspec.core.lifecycle.driver import Route
 from yarnspec.core.lifecycle.phases import Lifecycle
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages import writeevents as wr
-from yarnspec.core.messages.commands import (
-    EXIT_FAILED,
+from yarnspec.core.messages.commands import EXIT_FAILED, Command
+from yarnspec.core.messages.recoverycommands import (
     AnswerWrite,
-    Command,
     ForgetWrites,
     RecordCommit,
     RecordCommitting,

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from yarnspec.core.messages import recoveryevents, writeevents  # noqa: F401 - their events are to be known as well
+from yarnspec.core.messages.all_messages import COMMANDS, EVENTS
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event, Observed
 from yarnspec.observe.forms.records import SCHEMA
@@ -17,8 +17,8 @@ _WHOLE = {"type": "integer"}
 def events_schema() -> dict[str, Any]:
     """One line is one of the types, each with the envelope."""
     kinds: list[type[Event] | type[Command]] = [
-        *(one for one in Event.__subclasses__() if one is not Observed),
-        *Command.__subclasses__(),
+        *(one for one in EVENTS if one is not Observed),
+        *COMMANDS,
     ]
     _, definitions = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
     lines = []

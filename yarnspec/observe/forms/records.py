@@ -4,7 +4,7 @@ A record opens with the envelope, the same for every type::
 
     {"schema":1,"seq":7,"time_ms":1750000000000,"epoch":1,"kind":"command","type":"BlockHost","reason":"...", ...}
 
-and goes on with the fields of the class that ``type`` names (``yarnspec/core/messages/events.py``, ``commands.py``).
+and goes on with the fields of the class that ``type`` names (in ``yarnspec/core/messages``).
 
 * ``seq`` counts from 1 within an epoch, without gaps.
 * ``reason`` is the class's own field of that name, or empty for events that carry none.
@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from yarnspec.core.messages import recoveryevents as _recoveryevents  # noqa: F401 - its events are to be known as well
+from yarnspec.core.messages.all_messages import COMMANDS, EVENTS
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event
 
@@ -138,9 +138,9 @@ def decode_lines(data: bytes) -> Iterator[Record]:
 
 def _classes() -> dict[tuple[str, str], type[Event] | type[Command]]:
     found: dict[tuple[str, str], type[Event] | type[Command]] = {}
-    for event in Event.__subclasses__():
+    for event in EVENTS:
         found["event", event.__name__] = event
-    for command in Command.__subclasses__():
+    for command in COMMANDS:
         found["command", command.__name__] = command
     return found
 

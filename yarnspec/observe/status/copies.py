@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from yarnspec.core.messages import commands, events
+from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event, TaskFinished
 from yarnspec.core.messages.figures import LedgerFigures, StageMetrics, StageSpeculation
@@ -79,7 +80,7 @@ class CopyCounts:
                 while len(self._figures) > _MOST_STAGES:
                     del self._figures[next(iter(self._figures))]
                 self._gained_ms = message.ledger.gained_ms if message.ledger is not None else self._gained_ms
-            case commands.CarryOver(ledger=LedgerFigures() as ledger):
+            case rc.CarryOver(ledger=LedgerFigures() as ledger):
                 self._seen = True
                 self._before = msgspec.convert(ledger, CopyTotals, from_attributes=True)
                 self._gained_ms = ledger.gained_ms

@@ -6,7 +6,7 @@ from collections import Counter
 
 import msgspec
 
-from yarnspec.core.messages import commands
+from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages import writeevents as wr
 from yarnspec.core.messages.commands import Command
@@ -84,32 +84,32 @@ class Kept:
 
     def _apply_command(self, command: Command) -> None:
         match command:
-            case commands.RecordProgram():
+            case rc.RecordProgram():
                 self._seen = self._recording = True
-            case commands.ReportRecoveryLimit():
+            case rc.ReportRecoveryLimit():
                 self._seen = True
                 self._admitted(command)
-            case commands.CarryOver(reason=reason):
+            case rc.CarryOver(reason=reason):
                 self._carried_over = "; ".join(filter(None, (self._carried_over, reason)))
-            case commands.RecordShuffle(shuffle=shuffle):
+            case rc.RecordShuffle(shuffle=shuffle):
                 self._recorded.add(shuffle)
-            case commands.OfferSaved(shuffles=shuffles):
+            case rc.OfferSaved(shuffles=shuffles):
                 self._offered.update(shuffles)
-            case commands.RefuseShuffles(shuffles=shuffles, reason=reason):
+            case rc.RefuseShuffles(shuffles=shuffles, reason=reason):
                 self._recorded.difference_update(shuffles)
                 self._leave(shuffles, reason)
-            case commands.ForgetShuffle(shuffle=shuffle, reason=reason):
+            case rc.ForgetShuffle(shuffle=shuffle, reason=reason):
                 self._recorded.discard(shuffle)
                 self._leave((shuffle,), reason)
-            case commands.AnswerShuffle():
+            case rc.AnswerShuffle():
                 self._answered(command)
-            case commands.RecordWrite(ordinal=ordinal):
+            case rc.RecordWrite(ordinal=ordinal):
                 self._begun.add(ordinal)
-            case commands.RecordCommit(ordinal=ordinal):
+            case rc.RecordCommit(ordinal=ordinal):
                 self._committed += ordinal in self._begun
-            case commands.AnswerWrite(action="skip"):
+            case rc.AnswerWrite(action="skip"):
                 self._skipped += 1
-            case commands.GiveUpHost(host=host, reason=reason):
+            case rc.GiveUpHost(host=host, reason=reason):
                 self._lost_hosts[host] = reason
 
     def _leave(self, shuffles: tuple[int, ...], reason: str) -> None:
@@ -123,7 +123,7 @@ class Kept:
                 every[why] += self._saved[shuffle]
         return dict(every)
 
-    def _admitted(self, limit: commands.ReportRecoveryLimit) -> None:
+    def _admitted(self, limit: rc.ReportRecoveryLimit) -> None:
         if limit.about == "past":
             self._why_unused = limit.reason
             self._recording = self._recording and limit.recording
@@ -139,7 +139,7 @@ class Kept:
         self._ended = self._ended or not limit.recording
         self._recording = self._recording and limit.recording
 
-    def _answered(self, answer: commands.AnswerShuffle) -> None:
+    def _answered(self, answer: rc.AnswerShuffle) -> None:
         declared = self._declared.pop(answer.question, None)
         if declared is None:
             return

@@ -16,6 +16,7 @@ from typing import Literal
 import msgspec
 
 from yarnspec.core.messages import commands, events
+from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages.observations import Observations
 from yarnspec.core.messages.recoveryevents import EpochRefused
 from yarnspec.observe.forms.document import ContainerStatus, DriverRestarts, Final, Links, Phase, StatusDocument
@@ -237,9 +238,9 @@ class StatusFold:
                 self._warn(
                     f"not {command.kind}ed: {command.host}: {command.reason}", about=f"{command.kind} {command.host}"
                 )
-            case commands.ReportRecoveryLimit(about="cached" | "stream"):
+            case rc.ReportRecoveryLimit(about="cached" | "stream"):
                 pass  # that is in order, and said of the kept work
-            case commands.ReportRecoveryLimit() | commands.CarryOver(failed=True):
+            case rc.ReportRecoveryLimit() | rc.CarryOver(failed=True):
                 self._warn(command.reason)
             case commands.BeginEpoch():
                 self._epoch = max(self._epoch, command.epoch)

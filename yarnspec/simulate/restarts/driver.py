@@ -24,6 +24,7 @@ from yarnspec.core.journal.journalstate import Recorded
 from yarnspec.core.journal.overdue import waits_of
 from yarnspec.core.messages import commands as cm
 from yarnspec.core.messages import events as ev
+from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages.settings import RecoverySettings
 from yarnspec.core.recovery.savedwork import Taken, saved_shuffles
@@ -62,7 +63,7 @@ class SimulatedEpoch:
         self._taken = Taken()
         self._taken.past(self._past)
         self._questions = 0
-        self._answers: dict[int, cm.AnswerShuffle] = {}
+        self._answers: dict[int, rc.AnswerShuffle] = {}
         self._offered: frozenset[int] = frozenset()
         self._started = False
         self._ids: dict[int, int] = {}
@@ -181,7 +182,7 @@ class SimulatedEpoch:
         if saved is None and record and self._taken.recorded(shuffle):
             self._write(ShuffleFacts(shuffle=shuffle, blob=b"%d" % self._bounds[plan.number]), durable=False)
 
-    def _ask(self, plan: ShufflePlan, fresh: int) -> Steps[cm.AnswerShuffle]:
+    def _ask(self, plan: ShufflePlan, fresh: int) -> Steps[rc.AnswerShuffle]:
         yield from self._step()
         self._questions += 1
         question = self._questions
@@ -355,11 +356,11 @@ class SimulatedEpoch:
                 self._started = True
             case cm.AbandonAttempt():
                 self._abandoned = True
-            case cm.OfferSaved(shuffles=shuffles):
+            case rc.OfferSaved(shuffles=shuffles):
                 if self._started:
                     raise BrokenRule(f"seed {self._plan.seed}: what is saved was offered after the driver's start")
                 self._offered = frozenset(shuffles)
-            case cm.RecordShuffle():
+            case rc.RecordShuffle():
                 registered = ShuffleRegistered(
                     shuffle=command.shuffle,
                     signature=command.signature,
@@ -370,16 +371,16 @@ class SimulatedEpoch:
                 )
                 self._write(registered, durable=True)
                 self._taken.begin(registered)
-            case cm.RefuseShuffles(shuffles=refused):
+            case rc.RefuseShuffles(shuffles=refused):
                 for shuffle in refused:
                     self._taken.end(shuffle)
                     self._write(ShuffleNotReusable(shuffle=shuffle, why=command.reason), durable=True)
-            case cm.ForgetShuffle(shuffle=shuffle):
+            case rc.ForgetShuffle(shuffle=shuffle):
                 self._taken.end(shuffle)
                 self._write(ShuffleDropped(shuffle=shuffle), durable=False)
-            case cm.RecordProgress(epoch=epoch, jobs=jobs):
+            case rc.RecordProgress(epoch=epoch, jobs=jobs):
                 self._write(progress_record(ProgramProgress(epoch, jobs)), durable=False)
-            case cm.AnswerShuffle(question=question):
+            case rc.AnswerShuffle(question=question):
                 yield from self._flush()
                 if self.journal.sealed and command.record:
                     raise BrokenRule(f"seed {self._plan.seed}: epoch {self._epoch} was answered after its end")

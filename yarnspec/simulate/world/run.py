@@ -16,7 +16,6 @@ from yarnspec.core.messages.commands import (
     AskHeldBlocks,
     Command,
     FinishApplication,
-    GiveUpHost,
     KillAttempt,
     LaunchCopy,
     ReleaseContainer,
@@ -28,6 +27,7 @@ from yarnspec.core.messages.commands import (
     UpdateTaskBlocks,
     WithdrawCopy,
 )
+from yarnspec.core.messages.recoverycommands import GiveUpHost
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.simulate.world.clock import START_MS, Clock
