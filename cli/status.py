@@ -31,6 +31,7 @@ from yarnspec.observe.forms.document import (
     SpeculationStatus,
     StageStatus,
     StatusDocument,
+    columns_of,
 )
 from yarnspec.observe.forms.moments import at_time, span, until
 from yarnspec.observe.status.progress import short_stage
@@ -367,8 +368,8 @@ _STAGE_COLUMNS: dict[str, Callable[[StageStatus], str]] = {
     "STAGE": _stage_number,
     "NAME": lambda stage: short_stage(stage.name),
     "TASKS": _stage_tasks,
-    "STATE": lambda stage: stage.state,
+    **columns_of(StageStatus),
     "SLOW TASKS, COPIES": _stage_copies,
 }
-"""The table of stages: a heading and what stands below it. The name is cut where it does not fit; the last column is
-left out where it says nothing."""
+"""The table of stages: each heading with the text of a row. A column of one field is declared there (``Column``). The
+name is cut where it does not fit; the last column is left out where it says nothing."""

@@ -7,7 +7,10 @@ only ever added. Times are milliseconds since the Unix epoch.
 
 from __future__ import annotations
 
-from typing import Literal
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -17,6 +20,28 @@ from yarnspec.core.messages.figures import StageMetrics
 ENDED_STATES = frozenset({"SUCCEEDED", "FAILED", "KILLED"})
 
 Phase = Literal["", "starting", "waiting", "executing", "finishing", "ended"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """The column of a field in a table of `yarnspec status`: its heading, and the text of a value that is not None."""
+
+    heading: str
+    text: Callable[[Any], str] = str
+
+
+def columns_of(kind: type[msgspec.Struct]) -> dict[str, Callable[[Any], str]]:
+    """The columns that the fields of a struct declare: each heading with the text of that field in a row."""
+    found: dict[str, Callable[[Any], str]] = {}
+    for name, hint in typing.get_type_hints(kind, include_extras=True).items():
+        for column in getattr(hint, "__metadata__", ()):
+            if isinstance(column, Column):
+                found[column.heading] = _cell(name, column)
+    return found
+
+
+def _cell(name: str, column: Column) -> Callable[[Any], str]:
+    return lambda row: "" if (value := getattr(row, name)) is None else column.text(value)
 
 
 class ContainerStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +94,7 @@ class StageStatus(msgspec.Struct, frozen=True, kw_only=True):
     """One stage attempt; ``finished`` counts tasks of the stage that are done, ``failed`` task attempts.
 
     ``metrics`` is None where speculation is off or has not looked at the stage. ``not_copied``: why no task of the
-    stage is copied, however slow it is.
+    stage is copied, however slow it is. A field with a ``Column`` is a column in the table of stages.
     """
 
     stage: int
@@ -78,7 +103,7 @@ class StageStatus(msgspec.Struct, frozen=True, kw_only=True):
     tasks: int
     finished: int
     failed: int
-    state: Literal["RUNNING", "SUCCEEDED", "FAILED"]
+    state: Annotated[Literal["RUNNING", "SUCCEEDED", "FAILED"], Column("STATE")]
     copies_running: int = 0
     gained_ms: int | None = None
     wasted_ms: int | None = None
