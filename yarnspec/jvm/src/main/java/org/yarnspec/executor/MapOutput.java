@@ -60,7 +60,7 @@ final class MapOutput {
         return name;
     }
 
-    /** What all its files take on the disk. */
+    /** The disk space of all its files. */
     long bytes() {
         return bytes;
     }

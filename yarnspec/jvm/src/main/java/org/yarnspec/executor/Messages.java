@@ -23,7 +23,7 @@ public final class Messages {
         WAIT,
         /** A later driver may need it. */
         KEEP,
-        /** As KEEP, but what is in it exists elsewhere too: it goes first when space is short. */
+        /** Keep it like KEEP, but as its data exist elsewhere too, it goes first when space is short. */
         SPARE,
         /** Its host's shuffle service gives it out: it stays where it is, whatever it takes. */
         SERVED,
@@ -34,7 +34,7 @@ public final class Messages {
     /** The order to an executor that ends, about its files. */
     public enum End {
         KEEP,
-        /** As Spark does: delete its own. */
+        /** Delete its own files, as Spark does. */
         DELETE,
         /** The application has finished: delete what others left on this host too. */
         DELETE_ALL

@@ -109,7 +109,7 @@ final class Sweep {
         return adopted;
     }
 
-    /** What all runs together came to. */
+    /** The sum of all runs. */
     Messages.Report report(long durationMs) {
         return new Messages.Report(
                 where, seen.size(), adopted, garbage.size(), Map.copyOf(refusals), adoptedBytes, durationMs);
@@ -252,7 +252,7 @@ final class Sweep {
         return looked;
     }
 
-    /** What has become of some outputs, and was not told to the driver yet. */
+    /** The fate of some outputs that the driver was not told yet. */
     private final class SweepOutcome {
         private final List<OutputName> taken = new ArrayList<>();
         private final Map<OutputName, String> refused = new HashMap<>();
@@ -267,7 +267,7 @@ final class Sweep {
             }
         }
 
-        /** What is damaged is deleted; what cannot be read or moved stays, and is not tried again. */
+        /** Deletes an output that is damaged. One that cannot be read or moved stays, and is not tried again. */
         void refuse(MapOutput output, Exception why) {
             boolean gone = why instanceof Damage && deleted(output);
             String reason = gone ? why.getMessage() : Messages.UNREADABLE;

@@ -4,7 +4,7 @@ import java.util.Arrays;
 
 /** One row on its way into the feed; each thread that tells rows fills one of its own again and again. */
 final class Row {
-    /** What a row tells: {@code RowKind} of yarnspec/core/messages/observations.py. */
+    /** The kind of news in a row: {@code RowKind} of yarnspec/core/messages/observations.py. */
     enum RowKind {
         STAGE_STARTED,
         TASK_STARTED,

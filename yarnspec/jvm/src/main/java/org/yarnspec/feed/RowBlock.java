@@ -5,7 +5,7 @@ import java.util.Arrays;
 /** Up to {@link #ROWS} rows as arrays, one for each column; what goes out as one Arrow batch. */
 final class RowBlock {
     static final int ROWS = 8_192;
-    /** What a row takes without its text. */
+    /** The bytes of a row without its text. */
     static final int ROW_BYTES =
             Arrays.stream(Column.ALL).mapToInt(column -> column.width).sum();
 

@@ -66,7 +66,7 @@ public final class DeleteRights {
         return Overwritten.isLocal(files) && Files.isSymbolicLink(local(path));
     }
 
-    /** Those as well that lead nowhere, which Hadoop does not list. */
+    /** Finds also links that lead nowhere, which Hadoop does not list. */
     public static boolean holdsLink(FileSystem files, Path directory) throws IOException {
         if (!Overwritten.isLocal(files)) {
             return false;
@@ -116,7 +116,7 @@ public final class DeleteRights {
         WrittenFiles.walk(tops, each -> list(files, each));
     }
 
-    /** What is in a directory that may be deleted; of a link, nothing. */
+    /** The entries of a directory that may be deleted; of a link, none. */
     static FileStatus[] list(FileSystem files, FileStatus directory) throws IOException {
         check(files, directory);
         Path path = directory.getPath();

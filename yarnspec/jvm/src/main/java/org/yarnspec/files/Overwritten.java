@@ -88,7 +88,7 @@ public final class Overwritten {
         return files.getFileStatus(new Path(directory, CLOCK)).getModificationTime();
     }
 
-    /** What was taken, by where it belongs. */
+    /** The files that were taken, by the places where they belong. */
     Map<Path, FileStatus> statuses() throws IOException {
         Map<String, FileStatus> there = new HashMap<>();
         for (FileStatus each : WrittenFiles.list(files, directory)) {
@@ -133,12 +133,12 @@ public final class Overwritten {
         return new Path(beside, ".yarnspec-overwritten-" + job);
     }
 
-    /** The same directory, when the write is over. */
+    /** The name of the directory once the write is over. */
     private static Path closed(Path beside, String job) {
         return new Path(beside, ".yarnspec-undoing-" + job);
     }
 
-    /** The same directory, when all is shown. */
+    /** The name of the directory once all is shown. */
     private static Path done(Path beside, String job) {
         return new Path(beside, ".yarnspec-done-" + job);
     }
@@ -349,7 +349,7 @@ public final class Overwritten {
         }
     }
 
-    /** What the driver of that write has not overwritten yet it cannot overwrite any more. */
+    /** Stops the driver of that write from overwriting anything more. */
     public static void shutOut(FileSystem files, Path output, String job) throws IOException {
         for (Path beside : besides(output)) {
             Path open = directory(beside, job);

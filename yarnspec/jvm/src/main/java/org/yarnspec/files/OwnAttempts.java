@@ -21,7 +21,7 @@ public final class OwnAttempts {
     private OwnAttempts() {}
 
     /**
-     * The same committer; one that is neither Hadoop's own nor Parquet's as it is.
+     * A committer of the same kind. One that is neither Hadoop's own nor Parquet's is returned as it is.
      *
      * @param ask returns when this driver may go on
      */

@@ -36,7 +36,7 @@ public record StagedFiles(Map<String, String> elsewhere, Set<String> partitions)
         return all;
     }
 
-    /** What is overwritten, where it is there: below the output, but for partitions with places of their own. */
+    /** The places that are overwritten: below the output, but for partitions with places of their own. */
     public List<Path> places(Path output) {
         List<Path> all = new ArrayList<>(placesElsewhere());
         partitions.forEach(each -> all.add(new Path(output, each)));

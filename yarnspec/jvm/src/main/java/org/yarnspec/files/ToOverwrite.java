@@ -47,8 +47,8 @@ public final class ToOverwrite {
     }
 
     /**
-     * What somebody has put there since must not go with it: a commit of another write to the same output may even have shown
-     * files of this one there. Looked at when all is taken: nobody adds anything by its old path then.
+     * Checks that nothing goes that somebody has put there since: a commit of another write to the same output may even
+     * have shown files of this one there. Looked at when all is taken: nobody adds anything by its old path then.
      *
      * @throws IllegalStateException something at the top has been changed since
      * @throws IOException something below has, or it cannot be looked at, or may not be deleted

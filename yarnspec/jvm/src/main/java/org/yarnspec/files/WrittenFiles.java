@@ -53,7 +53,7 @@ public record WrittenFiles(int count, String digest) {
         return new WrittenFiles(files.size(), all.hex());
     }
 
-    /** Those that everybody sees. */
+    /** The files that everybody sees. */
     public static WrittenFiles shown(FileSystem files, Path output, String job) throws IOException {
         return of(below(files, output, job));
     }
@@ -86,7 +86,7 @@ public record WrittenFiles(int count, String digest) {
         return ofCommittedTasks(new FileOutputCommitter(output, context), context, ALL);
     }
 
-    /** Those that will be shown when the job is committed: of all tasks that have committed. */
+    /** The files that will be shown when the job is committed: of all tasks that have committed. */
     public static WrittenFiles ofCommittedTasks(FileOutputCommitter committer, JobContext context, String job)
             throws IOException {
         Path attempt = committer.getJobAttemptPath(context);
@@ -191,7 +191,7 @@ public record WrittenFiles(int count, String digest) {
         }
     }
 
-    /** As Spark sees it: a partition's directory may begin with an underscore. */
+    /** Whether Spark hides it: a partition's directory may begin with an underscore. */
     private static boolean isHidden(String name) {
         return name.startsWith(".") || name.startsWith("_") && !name.contains("=");
     }
@@ -201,7 +201,7 @@ public record WrittenFiles(int count, String digest) {
         return new Path(output, TEMPORARY);
     }
 
-    /** What is in a directory; nothing when it is not there. */
+    /** The entries of a directory; none when it is not there. */
     static FileStatus[] list(FileSystem files, Path directory) throws IOException {
         try {
             return files.listStatus(directory);

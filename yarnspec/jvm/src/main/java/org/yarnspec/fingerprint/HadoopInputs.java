@@ -84,7 +84,7 @@ public final class HadoopInputs {
         return rdd instanceof HadoopRDD<?, ?> older ? older.getConf() : ((NewHadoopRDD<?, ?>) rdd).getConf();
     }
 
-    /** What a configuration tells Hadoop's formats, other than the cluster's own. */
+    /** The settings in which a configuration for Hadoop's formats differs from the cluster's own. */
     public Map<String, String> settings(Configuration conf) {
         return settings.of(conf);
     }

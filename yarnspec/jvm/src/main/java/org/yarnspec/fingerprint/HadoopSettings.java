@@ -94,7 +94,7 @@ public final class HadoopSettings {
         return chosen;
     }
 
-    /** What a configuration of the driver's would tell them now. */
+    /** The settings that a configuration of the driver's has now. */
     Map<String, String> of(Configuration conf) {
         try {
             cluster(); // the first of these adds to every configuration
@@ -105,7 +105,7 @@ public final class HadoopSettings {
     }
 
     /**
-     * Those that Hadoop's own formats look at, and nothing of the inputs that were there before.
+     * The settings that Hadoop's own formats look at, and nothing of the inputs that were there before.
      *
      * <p>Whether the files of MapReduce's settings had been read when the RDD was made says nothing: formats read them.
      */
@@ -154,7 +154,7 @@ public final class HadoopSettings {
         return cluster;
     }
 
-    /** As a task would have it: reading sets some keys under their older names as well. */
+    /** A copy as a task would have it: reading sets some keys under their older names as well. */
     private static Configuration copied(Configuration conf) throws IOException {
         DataOutputBuffer bytes = new DataOutputBuffer();
         conf.write(bytes);

@@ -22,7 +22,7 @@ final class PickledCalls {
     /** A call: the number that it has, and where that stands in how many bytes. */
     record Call(int place, int length, long number) {}
 
-    /** What was pushed last, on the way to a call. */
+    /** The value that was pushed last, on the way to a call. */
     private enum Last {
         ANYTHING,
         NAME,

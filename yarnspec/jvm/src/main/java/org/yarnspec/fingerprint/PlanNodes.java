@@ -110,7 +110,7 @@ final class PlanNodes {
         }
     }
 
-    /** What the exchange does itself, and what is below it. */
+    /** Adds the exchange itself, and the plan below it. */
     void addOwner(SparkPlan exchange) {
         values.addProduct((Product) exchange);
     }
@@ -158,8 +158,8 @@ final class PlanNodes {
     }
 
     /**
-     * What a write stores, as it was asked for: no part of it has been computed yet. What is read is told by its files,
-     * and every other source has to be known.
+     * Adds the query whose rows a write stores, as it was asked for: no part of it has been computed yet. What is read
+     * is told by its files, and every other source has to be known.
      */
     void addQuery(LogicalPlan query) {
         query.foreachWithSubqueries(node -> {

@@ -20,7 +20,7 @@ import scala.collection.immutable.Seq;
 
 /** The program's own functions: their pickled code, and the content of the broadcast variables that they read. */
 public final class PythonFunctions {
-    /** What a pickled function holds for each accumulator that it adds to (pyspark/accumulators.py). */
+    /** The name that a pickled function holds for each accumulator that it adds to (pyspark/accumulators.py). */
     private static final byte[] ACCUMULATOR = "_deserialize_accumulator".getBytes(StandardCharsets.US_ASCII);
 
     /** A command that is shorter holds no function: that is too long, and was made a broadcast variable. */

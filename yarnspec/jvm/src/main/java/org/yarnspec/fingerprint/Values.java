@@ -96,7 +96,7 @@ public final class Values {
         repeats = false;
     }
 
-    /** What cannot be read of a file is left out: another run may read more of it, or less. */
+    /** Notes that a part of a file was left out because it cannot be read: another run may read more of it, or less. */
     void readInPart() {
         repeats = false;
     }
@@ -235,7 +235,7 @@ public final class Values {
         return node.getClass().getSimpleName().contains("ScriptTransformation");
     }
 
-    /** What a write stores. */
+    /** Adds the query whose rows a write stores. */
     public void addQuery(LogicalPlan query) {
         plans.addQuery(query);
     }

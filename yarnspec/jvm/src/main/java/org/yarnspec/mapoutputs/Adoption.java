@@ -317,7 +317,7 @@ public final class Adoption implements ThreadSafeRpcEndpoint {
                         .put("why", unable.why()));
     }
 
-    /** What Spark's own table of map outputs says. */
+    /** Spark's own table of map outputs. */
     private record Tracker(SparkContext context) implements Claims.Shuffles {
         private ShuffleStatus status(int shuffle) {
             MapOutputTrackerMaster tracker =

@@ -17,7 +17,7 @@ import org.yarnspec.mapoutputs.SavedOutputs.Saved;
  * Which executor may take over which output. The first that asks has it, until it is done, refuses it or is lost.
  */
 final class Claims {
-    /** What Spark itself knows of a shuffle of this driver. */
+    /** Spark's own knowledge of a shuffle of this driver. */
     interface Shuffles {
         /** Whether Spark has not dropped it, or has it at all. */
         boolean exists(int shuffle);
@@ -48,7 +48,7 @@ final class Claims {
         this.live = live;
     }
 
-    /** What shall become of each output that a gone executor left. */
+    /** Decides about each output that a gone executor left. */
     synchronized List<Verdict> judge(Messages.Inventory inventory) {
         List<Verdict> verdicts = new ArrayList<>();
         for (OutputName name : inventory.outputs()) {
@@ -160,7 +160,7 @@ final class Claims {
         }
     }
 
-    /** What a lost executor had claimed is free for others. */
+    /** Frees the outputs that a lost executor had claimed. */
     synchronized void lost(String executor) {
         claims.values().removeIf(executor::equals);
         refusals.removeIf(each -> each.executor().equals(executor));

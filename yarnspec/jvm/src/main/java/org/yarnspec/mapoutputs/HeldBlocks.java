@@ -17,7 +17,9 @@ import scala.jdk.javaapi.CollectionConverters;
  * partition is computed again, maybe with other values. A map output is computed again when it is read.
  */
 public final class HeldBlocks {
-    /** Nothing but map outputs of shuffles that Spark has not forgotten; the negotiator's ONLY_MAP_OUTPUTS. */
+    /**
+     * The executor holds only map outputs of shuffles that Spark has not forgotten; the negotiator's ONLY_MAP_OUTPUTS.
+     */
     static final int ONLY_MAP_OUTPUTS = -2;
 
     private HeldBlocks() {}

@@ -272,7 +272,7 @@ public final class LiveAdoption {
         }
     }
 
-    /** What has not been taken over is lost, and everything goes on. */
+    /** Ends the wait: outputs that nobody took over are lost, and everything goes on. */
     private void end(String executorId, String why) {
         Waiting over;
         int lost;

@@ -27,7 +27,7 @@ import org.yarnspec.channel.Frames;
  * refuses it, or every host that may hold it has been heard or is gone.
  */
 public final class SavedOutputs {
-    /** Nothing was left behind, or recovery is off. */
+    /** No outputs: none was left behind, or recovery is off. */
     public static final SavedOutputs NONE = new SavedOutputs();
 
     private static SavedOutputs current = NONE;
@@ -43,7 +43,7 @@ public final class SavedOutputs {
     private final Map<String, Set<String>> takersOn = new HashMap<>();
     private final Set<String> executorsLost = new HashSet<>();
 
-    /** What names a map output on disk. */
+    /** The name of a map output on disk. */
     public record OutputKey(int shuffle, long mapId) {}
 
     /** A map output that was finished in an earlier epoch, on that host, by that executor. */
@@ -53,7 +53,7 @@ public final class SavedOutputs {
             return new OutputKey(shuffle, mapId);
         }
 
-        /** What Spark knew of it; a copy of its own with each call, as Spark changes it. */
+        /** Spark's knowledge of it; a copy of its own with each call, as Spark changes it. */
         public MapBlob content() throws IOException {
             return MapBlob.decode(blob);
         }
@@ -78,13 +78,13 @@ public final class SavedOutputs {
             byte[] facts,
             Map<Integer, Saved> outputs) {}
 
-    /** What became of a shuffle's saved outputs: where they are now by index, and why others are not there. */
+    /** The fate of a shuffle's saved outputs: where they are now by index, and why others are not there. */
     public record RestoreOutcome(
             Map<Integer, BlockManagerId> places, Map<String, Integer> notRestored, long waitedMs) {}
 
     private SavedOutputs() {}
 
-    /** What the negotiator saved for this driver. */
+    /** The outputs that the negotiator saved for this driver. */
     public static synchronized SavedOutputs get() {
         return current;
     }
@@ -184,7 +184,7 @@ public final class SavedOutputs {
         return null;
     }
 
-    /** What comes of this shuffle's outputs from now on comes too late. */
+    /** Takes no more outputs of this shuffle: they come too late. */
     public synchronized void close(int shuffle) {
         closed.add(shuffle);
     }
@@ -267,13 +267,13 @@ public final class SavedOutputs {
         notifyAll();
     }
 
-    /** Nothing will come of that host any more. */
+    /** Waits for no more outputs of that host. */
     public synchronized void hostGone(String host) {
         hostsHeard.add(host);
         notifyAll();
     }
 
-    /** What an executor has adopted goes with it. */
+    /** Counts the outputs that a lost executor had taken over as lost, too. */
     public synchronized void executorLost(String executorId) {
         executorsLost.add(executorId);
         for (var all = adopted.entrySet().iterator(); all.hasNext(); ) {

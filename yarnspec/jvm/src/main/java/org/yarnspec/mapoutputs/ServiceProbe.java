@@ -28,7 +28,7 @@ final class ServiceProbe {
     private static final int THREADS_MAX = 16;
     private static final int SILENT_MAX = 2;
 
-    /** What speaks to the services. */
+    /** A client of the services. */
     @FunctionalInterface
     interface Services {
         /** Whether the part of an output that is for one reducer is there and has its checksum. */

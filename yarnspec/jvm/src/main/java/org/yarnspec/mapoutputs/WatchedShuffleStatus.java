@@ -73,7 +73,7 @@ public final class WatchedShuffleStatus extends ShuffleStatus {
         return mismatch;
     }
 
-    /** What it has was made of rows that are no more: all of it runs again. */
+    /** Takes all outputs back: they were made of rows that are no more, and run again. */
     public void takeBack() {
         removeOutputsByFilter(place -> true);
     }
@@ -95,7 +95,7 @@ public final class WatchedShuffleStatus extends ShuffleStatus {
         tellLost(before);
     }
 
-    /** What waits for a new executor is lost only when nobody waits any more. */
+    /** Keeps outputs that wait for a new executor until nobody waits any more. */
     @Override
     public void removeOutputsOnExecutor(String executorId) {
         if (!watcher.keeps(executorId)) {

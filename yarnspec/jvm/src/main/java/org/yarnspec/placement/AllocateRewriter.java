@@ -150,7 +150,7 @@ public final class AllocateRewriter {
         return placement.onlyWanted() || ask.profile() != 0;
     }
 
-    /** What is wished for, where Skein's own web server is when that is a path on it. */
+    /** The wished address; a path becomes one on Skein's own web server. */
     private String trackingUrl(String wished) {
         if (wished == null || (wished.startsWith("/") && registeredUrl == null)) {
             return registeredUrl;

@@ -407,7 +407,10 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
         }
     }
 
-    /** What Spark has taken for the same each time is not: those above hold what was made of the former records. */
+    /**
+     * Notes that a shuffle differs each time, though Spark took it for the same: those above hold what was made of the
+     * former records.
+     */
     @Override
     public void differs(int shuffle) {
         ShuffleRecord record = shuffles.get(shuffle);
@@ -484,7 +487,7 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
         }
     }
 
-    /** What the application master says it keeps must be what there is. */
+    /** Stops recording, so that nothing is kept beyond what the application master says. */
     private void stopRecordingAll() {
         outbox.add("recording_stopped", event -> event.put("shuffle", ALL_SHUFFLES)
                 .put("why", "the driver got no answer about a shuffle within " + ANSWER_TIMEOUT_MS / 1000 + " s"));

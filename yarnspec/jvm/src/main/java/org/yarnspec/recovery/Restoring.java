@@ -61,7 +61,7 @@ final class Restoring {
     }
 
     /**
-     * What is saved, and when it may be used.
+     * Knows the saved outputs, and when they may be used.
      *
      * @param varies whether another run of the maps of a shuffle of this driver may give other rows to those above it
      * @param changed whether one has
@@ -260,7 +260,7 @@ final class Restoring {
         }
     }
 
-    /** What Spark has of these shuffles runs again. Those that it does not know, or no more, are left out. */
+    /** Lets all maps of these shuffles run again. Those that it does not know, or no more, are left out. */
     void takeBack(Collection<Integer> shuffles) {
         MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
         for (int each : shuffles) {

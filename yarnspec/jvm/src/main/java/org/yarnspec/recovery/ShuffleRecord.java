@@ -15,9 +15,9 @@ final class ShuffleRecord {
     final int id;
     final Signature signature;
     final ShuffleMetrics metrics;
-    /** Those in which it was made, and described. */
+    /** The circumstances in which it was made and described. */
     final Circumstances made;
-    /** Those that read it. */
+    /** The shuffles that read it. */
     final Set<ShuffleRecord> children = ConcurrentHashMap.newKeySet();
 
     private final WeakReference<RDD<?>> rdd;
@@ -37,7 +37,7 @@ final class ShuffleRecord {
         this.recording = recording;
     }
 
-    /** What its maps compute; null when Spark has forgotten it. */
+    /** The RDD that its maps compute; null when Spark has forgotten it. */
     RDD<?> rdd() {
         return rdd.get();
     }
@@ -53,7 +53,7 @@ final class ShuffleRecord {
         return was;
     }
 
-    /** What it holds, and what those above hold, cannot be had again; false when that was known. */
+    /** Notes that its rows, and those of the shuffles above, cannot be had again; false when that was known. */
     synchronized boolean poison() {
         boolean was = poisoned;
         poisoned = true;
@@ -80,7 +80,7 @@ final class ShuffleRecord {
         return changed;
     }
 
-    /** What an earlier driver ran this one has to run as well. */
+    /** Takes back the outputs of earlier drivers: this one has to run their maps as well. */
     synchronized void takeBack() {
         restored.clear();
     }

@@ -54,7 +54,7 @@ public final class ServiceDataRpc extends HadoopYarnProtoRPC {
         }
     }
 
-    /** The same proxy, whose containers bring the service's data along. */
+    /** A proxy around this one, whose containers bring the service's data along. */
     static Object told(Object proxy, String service, byte[] secret) {
         // Hadoop closes its proxies by this interface.
         Class<?>[] types = {ContainerManagementProtocol.class, Closeable.class};

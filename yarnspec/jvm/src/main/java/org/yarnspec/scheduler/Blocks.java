@@ -63,7 +63,7 @@ public record Blocks(Places all, Map<Integer, Places> stages, Map<Integer, Map<I
         return new Blocks(all, Map.of(), Map.of());
     }
 
-    /** What holds for all tasks of a stage, or for all stages. */
+    /** The blocks that hold for all tasks of a stage, or for all stages. */
     Blocks withoutTasks() {
         return new Blocks(all, stages, Map.of());
     }

@@ -283,7 +283,7 @@ public final class WatchedTaskSet extends TaskSetManager {
     }
 
     /**
-     * What blocks alone keep back is no reason to give a task up: they end. Spark has not been offered such executors, and
+     * Gives no task up because of blocks alone: blocks end. Spark has not been offered such executors, and
      * would take those that it knows for all.
      */
     @Override

@@ -78,7 +78,7 @@ public final class DriverSignatures implements ShuffleIdentities {
     private final Map<String, Integer> occurrences = new ConcurrentHashMap<>();
     private final Map<Integer, String> identities = new ConcurrentHashMap<>();
     private final Map<Integer, Signature> known = new ConcurrentHashMap<>();
-    /** What each of them reads, and what that read if it is known no more. */
+    /** The shuffles that each of them reads; if one is known no more, those that it read. */
     private final Map<Integer, Set<Integer>> reads = new HashMap<>();
 
     private final Set<Integer> varying = ConcurrentHashMap.newKeySet();
@@ -180,7 +180,7 @@ public final class DriverSignatures implements ShuffleIdentities {
         return numbered.substring(0, numbered.lastIndexOf(OCCURRENCE));
     }
 
-    /** What an RDD is saved as; {@code call}: by which call, and how. */
+    /** The signature of a save of an RDD; {@code call}: by which call, and how. */
     public Signature ofSave(RDD<?> rdd, String call) {
         return ofWrite(call, () -> List.of(rdd), values -> {
             SparkContext context = rdd.context();
@@ -274,7 +274,7 @@ public final class DriverSignatures implements ShuffleIdentities {
     }
 
     /**
-     * What the records of an RDD are; empty when that is not known, when they or their order may be others in another run,
+     * The identity of an RDD's records; empty when that is not known, when they or their order may be others in another run,
      * and when computing them counts in accumulators.
      */
     public String ofRecords(RDD<?> rdd) {
@@ -346,7 +346,7 @@ public final class DriverSignatures implements ShuffleIdentities {
                 .toList();
     }
 
-    /** The same by their numbers in this driver, with these. */
+    /** These shuffles and all below them, by their numbers in this driver. */
     public Set<Integer> shufflesBelow(Collection<Integer> shuffles) {
         Set<Integer> all = new LinkedHashSet<>();
         ArrayDeque<Integer> left = new ArrayDeque<>(shuffles);
@@ -374,7 +374,7 @@ public final class DriverSignatures implements ShuffleIdentities {
         return all;
     }
 
-    /** Those of these shuffles that Spark has not dropped. */
+    /** The shuffles among these that Spark has not dropped. */
     public Set<Integer> known(Collection<Integer> shuffles) {
         Set<Integer> still = new LinkedHashSet<>(shuffles);
         still.retainAll(known.keySet());
@@ -392,7 +392,7 @@ public final class DriverSignatures implements ShuffleIdentities {
         return varying.contains(shuffle) || !known.containsKey(shuffle);
     }
 
-    /** The same of one that has no number yet. */
+    /** Whether a shuffle varies that has no number yet. */
     public boolean varies(Signature signature) {
         return signature.determinism() == Signature.Determinism.INDETERMINATE
                 || signature.determinism() == Signature.Determinism.UNORDERED && !repeatable
@@ -441,8 +441,8 @@ public final class DriverSignatures implements ShuffleIdentities {
     }
 
     /**
-     * What the program's functions can go by beside their input and their own values. A program that is started again and
-     * leaves out what it has done before makes the same shuffle for something else.
+     * Adds all that the program's functions can go by beside their input and their own values. A program that is
+     * started again and leaves out what it has done before makes the same shuffle for something else.
      */
     private static void addCircumstances(Values values, SparkContext context, String target) {
         if (!values.runsFunctions()) {
@@ -472,7 +472,10 @@ public final class DriverSignatures implements ShuffleIdentities {
         }
     }
 
-    /** What a query's readers and writers go by: Hadoop's settings, too, and what else is set in the session goes there. */
+    /**
+     * Adds the settings that a query's readers and writers go by: Hadoop's, too, and what else is set in the session
+     * goes there.
+     */
     private void addSettings(Values values, SparkSession session) {
         SQLConf conf = session.sessionState().conf();
         addSettings(values, conf);

@@ -32,7 +32,7 @@ public final class RangeBounds {
         this.partitioner = partitioner;
     }
 
-    /** Those that a shuffle spreads its rows by; null when it does not sort. */
+    /** The bounds by which a shuffle spreads its rows; null when it does not sort. */
     public static RangeBounds of(ShuffleDependency<?, ?, ?> dependency) {
         if (dependency.partitioner() instanceof RangePartitioner<?, ?> range) {
             return new RangeBounds(range);

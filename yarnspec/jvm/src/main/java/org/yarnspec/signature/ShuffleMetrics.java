@@ -30,7 +30,7 @@ public final class ShuffleMetrics {
         this.records = records;
     }
 
-    /** Those of a query's shuffle; of one that an RDD makes, none. */
+    /** The metrics of a query's shuffle; of one that an RDD makes, none. */
     public static ShuffleMetrics of(ShuffleDependency<?, ?, ?> dependency) {
         if (!ofQuery(dependency)) {
             return NONE;

@@ -26,7 +26,7 @@ public record Signature(
         boolean accumulates,
         List<Long> observers,
         String whyNot) {
-    /** What Spark says of a stage that runs again: the same records, the same in another order, or others. */
+    /** Spark's word for a stage that runs again: the same records, the same in another order, or others. */
     public enum Determinism {
         DETERMINATE,
         UNORDERED,
@@ -46,7 +46,7 @@ public record Signature(
         return ofUnknownWrite(path, List.of());
     }
 
-    /** The same, and the shuffles of RDDs that it reads. */
+    /** A write of which nothing is known but its path and the shuffles of RDDs that it reads. */
     public static Signature ofUnknownWrite(String path, List<Integer> parents) {
         return new Signature(
                 "",
@@ -67,7 +67,7 @@ public record Signature(
         return new Signature("", "", Set.of(), "", 0, 0, Determinism.INDETERMINATE, parents, true, List.of(), why);
     }
 
-    /** The same, but never reused. */
+    /** This signature, but never reused. */
     public Signature unknown(String why) {
         return new Signature(
                 "", "", Set.of(), description, maps, reduces, determinism, parents, accumulates, observers, why);

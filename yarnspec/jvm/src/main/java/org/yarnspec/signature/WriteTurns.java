@@ -18,7 +18,7 @@ public final class WriteTurns {
      * @param doneBefore how many writes to the path were done before, or left out as they are there
      */
     public record Target(String path, int doneBefore) {
-        /** The same text in each driver epoch for the same write. */
+        /** A text that is the same in each driver epoch for the same write. */
         String turn() {
             return path + "#" + doneBefore;
         }

@@ -37,7 +37,7 @@ public final class AttemptWriter implements FlatMapFunction<Iterator<byte[]>, by
         this.conf = conf;
     }
 
-    /** What the driver gets: the file's name, its size, and the stage attempt that it was written in. */
+    /** Returns to the driver the file's name, its size, and the stage attempt that it was written in. */
     @Override
     public Iterator<byte[]> call(Iterator<byte[]> chunks) throws IOException {
         TaskContext task = TaskContext.get();

@@ -40,17 +40,17 @@ public final class SinkDriver {
         return rows.map(new ChunkOfRow());
     }
 
-    /** What the pieces are, equal in two drivers only when they are the same; empty when that is not known. */
+    /** The identity of the pieces, equal in two drivers only when they are the same; empty when that is not known. */
     public String identity(JavaRDD<?> chunks) {
         return RddIdentity.of(chunks.rdd());
     }
 
-    /** What an RDD is made of; empty when that is not known. */
+    /** The inputs and functions of an RDD; empty when they are not known. */
     public String origin(RDD<?> data) {
         return DataOrigin.of(data);
     }
 
-    /** What a DataFrame is made of; empty when that is not known. */
+    /** The inputs and plan of a DataFrame; empty when they are not known. */
     public String origin(Dataset<Row> data) {
         return DataOrigin.of(data);
     }

@@ -23,9 +23,10 @@ public final class Failures {
     static final String ORIGINAL_LACKED_MEMORY = "yarnspec: an original lacked memory: ";
 
     /**
-     * What of an exception and its causes tells of want of memory: its name at the beginning of a line, in the JVM or
-     * in Python's traceback; the system's refusal; or that something was killed. That a Python worker has crashed does
-     * not by itself: a broken library of one host makes it crash, too. yarnspec/feed/sparklog.py has the same one.
+     * The words of an exception and its causes that tell of want of memory: its name at the beginning of a line, in the
+     * JVM or in Python's traceback; the system's refusal; or that something was killed. That a Python worker has
+     * crashed does not by itself: a broken library of one host makes it crash, too. yarnspec/feed/sparklog.py has the
+     * same one.
      */
     private static final Pattern LACKS_MEMORY = Pattern.compile(
             "^(?:Caused by: )?(?:[\\w.$]+\\.)?"
@@ -97,7 +98,7 @@ public final class Failures {
         return reason instanceof TaskFailedReason failed ? shortened(failed.toErrorString()) : null;
     }
 
-    /** The same reason in a form that Spark does not count against the task. */
+    /** The reason in a form that Spark does not count against the task. */
     public static TaskFailedReason uncounted(TaskFailedReason reason, boolean ofCopy) {
         if (!reason.countTowardsTaskFailures()) {
             return reason;

@@ -25,7 +25,7 @@ public final class Lineage {
         return ofStage(last, Set.of());
     }
 
-    /** The same, without those that are known and what is below these. */
+    /** The RDDs of a stage, without those that are known and all below these. */
     public static Set<RDD<?>> ofStage(RDD<?> last, Set<RDD<?>> known) {
         return walk(last, false, known);
     }

@@ -44,7 +44,7 @@ final class InputPaths {
     /** Of a table with more directories only the table is told. */
     private static final int DIRECTORIES_TOLD = 1_000;
 
-    /** What a pattern has in place of a name. */
+    /** The marks by which a path is a pattern. */
     private static final String GLOBS = ".*[*?\\[{].*";
 
     /**

@@ -101,7 +101,7 @@ final class InputQuestions {
         return jobs;
     }
 
-    /** What was found out before does not hold any more. */
+    /** Forgets the answers: they do not hold any more. */
     void askAgain() {
         asked.clear();
         paths.clear();

@@ -73,7 +73,7 @@ final class InputsRead {
         }
     }
 
-    /** Those that were not told yet. */
+    /** The places that were not told yet. */
     synchronized Collection<String> takeNew() {
         Collection<String> taken = Set.copyOf(untold);
         told.addAll(taken);

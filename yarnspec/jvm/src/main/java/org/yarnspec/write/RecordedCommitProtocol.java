@@ -34,7 +34,10 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
     private final boolean overwritesPartitions;
     private final transient Writes writes;
     private final transient Writes.Write write;
-    /** What stays until the commit, where Spark deletes it before anything is computed; null when it does not. */
+    /**
+     * The files that stay until the commit, where Spark deletes them before anything is computed; null when it does
+     * not.
+     */
     private transient ToOverwrite before;
     /** Whether something was deleted before the commit. */
     private transient boolean cleared;
@@ -71,7 +74,7 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
         writes.finished(write);
     }
 
-    /** As Spark's own commit, but for how it deletes the partitions that are there. */
+    /** Commits as Spark does, but deletes the partitions that are there in our way. */
     private void overwrite(JobContext context, StagedFiles staged) throws IOException {
         FileSystem files = filesOf(context);
         List<Path> places = staged.places(write.output());
@@ -89,7 +92,7 @@ public final class RecordedCommitProtocol extends SQLHadoopMapReduceCommitProtoc
         remove(() -> files.delete(stagingDir(), true), "what is left of a write's staging directory");
     }
 
-    /** As Spark's own commit, once what was there is out of its way. */
+    /** Commits as Spark does, once the old files are out of its way. */
     private void replace(JobContext context, Seq<FileCommitProtocol.TaskCommitMessage> tasks, StagedFiles staged)
             throws IOException {
         overwritten = overwritten(filesOf(context), write.output());

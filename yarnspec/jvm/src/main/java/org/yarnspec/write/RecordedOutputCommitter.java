@@ -37,7 +37,7 @@ public final class RecordedOutputCommitter extends org.apache.hadoop.mapred.File
         return writes != null && writes.isThere(rdd.rdd(), new Path(path), call);
     }
 
-    /** That call is over. */
+    /** Notes that that call is over. */
     public static void leave(String path) {
         Writes writes = Writes.current();
         if (writes != null) {

@@ -121,7 +121,7 @@ public final class StaleShuffles {
         }
     }
 
-    /** Those of these, and of all below them, whose maps may give other rows in another run. */
+    /** The shuffles among these, and all below them, whose maps may give other rows in another run. */
     private Set<Integer> varyingBelow(Collection<Integer> shuffles) {
         Set<Integer> found = signatures.shufflesBelow(shuffles);
         found.removeIf(shuffle -> !signatures.varies(shuffle));
@@ -157,7 +157,7 @@ public final class StaleShuffles {
     }
 
     /**
-     * What was made of these shuffles must not replace anything.
+     * Lets nothing be replaced by rows that were made of these shuffles.
      *
      * @throws IllegalStateException they are such ones
      */
@@ -174,7 +174,7 @@ public final class StaleShuffles {
     }
 
     /**
-     * What was made of these shuffles is about to be shown.
+     * Checks rows made of these shuffles that are about to be shown.
      *
      * @throws IllegalStateException they turned out to be such ones since it was begun
      */

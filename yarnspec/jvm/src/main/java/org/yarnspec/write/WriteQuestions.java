@@ -95,7 +95,7 @@ final class WriteQuestions {
         }
     }
 
-    /** What the newest question was answered holds, in whatever order those who asked go on. */
+    /** Heeds the answer to the newest question, in whatever order those who asked go on. */
     private synchronized void heed(int question, boolean nowPending) {
         if (question > newest) {
             newest = question;

@@ -470,12 +470,12 @@ public final class Writes {
         return write;
     }
 
-    /** What it overwrites is about to be removed, before anything is computed. */
+    /** Asks before the write removes what it overwrites, before anything is computed. */
     void clearing(Write write) {
         questions.ask("write_clearing", event -> event.put("write", write.number()));
     }
 
-    /** What is there, and may be a newer driver's by now, is about to be removed. */
+    /** Asks before the write removes files that may be a newer driver's by now. */
     void deleting(Write write) {
         questions.ask("write_deleting", event -> event.put("write", write.number()));
     }
@@ -492,7 +492,7 @@ public final class Writes {
         });
     }
 
-    /** What a write has left is about to be removed: with it would go what a newer driver has at the same path. */
+    /** Asks before a write's leftovers are removed: a newer driver's files at the same path would go with them. */
     void aborting(Write write) {
         inputs.askAgain(); // what it has overwritten may come back
         questions.ask("write_aborting", event -> event.put("write", write.number()));
@@ -503,7 +503,7 @@ public final class Writes {
         inputs.refuse(write.number(), write.target().path(), job, onlyPlaces, places, inPart(write));
     }
 
-    /** What that had overwritten is there again. */
+    /** Notes that the files that it had overwritten are back. */
     void putBack(Write write) {
         inputs.allow(write.number());
     }
