@@ -7,7 +7,7 @@
                                                         sealed    how much of them counts; there when n is over for good
                                                         stopped   why n could not be recorded to its end
 
-``docs/journal-format.md`` has the bytes. Who writes (the AM), once for each driver epoch::
+``docs/journal-format.md`` has the bytes. The AM writes, once for each driver epoch::
 
     directory = JournalDirectory(files, path)              # directory.py
     journal, past = directory.begin(began, on_stopped=…)   # began: EpochBegan; fences the former writers; blocks
@@ -17,6 +17,6 @@
     journal.append_durable(record)                         # a summary: a Future that is done when it is on disk
     journal.begin_close(); journal.close(deadline_s)
 
-Who reads: ``JournalDirectory.entries``, ``replay`` and ``verify``. The records are in
+Readers call ``JournalDirectory.entries``, ``replay`` and ``verify``. The records are in
 ``core/journal/journalrecords.py``, the frames that the driver's JVM sends and takes in ``frames.py``.
 """

@@ -52,8 +52,7 @@ class Task:
 class AttemptSets:
     """The proposal's four sets, of attempts' ids.
 
-    What is published is ``fast`` and ``finished``; everything else of ``all`` is deleted, and so is whatever turns up
-    later.
+    The sink publishes ``fast`` and ``finished``. It deletes everything else of ``all``, and whatever turns up later.
     """
 
     fast: tuple[str, ...]

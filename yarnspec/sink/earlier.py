@@ -1,9 +1,9 @@
-"""A ``save`` that an earlier driver of the application has published is known again, and not done twice.
+"""Recognizes a ``save`` that an earlier driver of the application has published, so that it is not done twice.
 
-Where the user has given it a key, it is known by application, path and key. Else by application, path and number, by
-where in the program it stands, and by what its records are made of: a program that goes on from a progress of its own
-comes to the same number and line with other data. What the driver before made of this path after this save is in this
-program's future: what the program has read there, or reads, may have all of it, and nobody knows whether it reads.
+A save with a key is known by application, path and key. Any other is known by application, path and number, by its line
+in the program, and by the inputs and functions of its records: a program that goes on from a progress of its own comes
+to the same number and line with other data. The earlier driver may have changed the path after this save. For this
+program such a change is in the future, and nobody knows whether the program reads there.
 """
 
 from __future__ import annotations

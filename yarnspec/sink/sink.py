@@ -61,7 +61,7 @@ class PartitionFileSink:
         writer: ``writer(records, file)``, called for each attempt at a partition, an empty one as well. ``records`` is
             an iterator: of an RDD's objects; of a DataFrame's Rows, or of Arrow batches. ``file`` is a binary file,
             open for writing and reading on the local disk of the task's container, and may be sought in; ``file.name``
-            is its path for libraries that want one. What the writer returns is not looked at.
+            is its path for libraries that want one. Nobody looks at what the writer returns.
         mode: ``"fail"`` when there is something at the path, ``"overwrite"`` it once the new output is complete, or
             ``"append"`` to it.
         suffix: the end of the files' names, like ``".csv"``.

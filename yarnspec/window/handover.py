@@ -235,8 +235,8 @@ class _Met(Generic[T]):
 class _Results(itertools.chain[R]):
     """Results without code of ours between them and their user: a generator would cost each a detour.
 
-    Who stops before the end may ``close`` it, as Spark's worker does, or drop it: then the user's generator and the
-    reader end.
+    A reader that stops before the end may ``close`` it, as Spark's worker does, or drop it. Then the user's generator
+    and the thread behind it end.
     """
 
     parts: tuple[Iterable[R], Handover[Any] | _Met[Any]] | None = None

@@ -2,8 +2,8 @@
 
 An epoch is a generator. It yields wherever its driver may die, or somebody else may do something: after any command
 that was obeyed, and before or after anything that the driver does. The driver does not know when it is dead, nor that
-it is taken for dead. Its journal is sealed then, which it learns when it next wants something durable. That is as late
-as can be.
+it is taken for dead. Its journal is sealed then. The driver learns of that as late as can be: when it next wants
+something durable.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Epochs of a driver that dies again and again: the real core decides what each takes over from the last.
 
-A program is a list of shuffles, each computed from earlier ones. What a map gives is a number that follows from its
-inputs, and unless the shuffle is determinate from which run of it gave it. At the end every output must fit those that
-it was computed from: a mixture of two runs of something that varies is a wrong result.
+A program is a list of shuffles, each computed from earlier ones. A map's output is a number that follows from its
+inputs. Unless the shuffle is determinate, the number also depends on the run of the map. At the end every output must
+fit those that it was computed from: a mixture of two runs of something that varies is a wrong result.
 
 A crash comes after any command that was obeyed, and before or after anything that the driver does. It cuts the journal
 somewhere behind the last record that was told to be durable. Hosts come and go between epochs. A driver that dies

@@ -5,11 +5,10 @@
     <blocklist.cluster_directory>/<host>@<user>.json     {"schema": 1, "host": "worker7", "reason": "slow disk",
                                                           "by": "ann", "since_ms": …, "until_ms": … or null}
 
-Each file is written whole under another name and renamed, so a reader sees all of it or nothing. Who may write into the
-directory may block hosts for everybody. Whoever makes it lets everybody (mode 1777: nobody can change another one's
-entries); an admin may narrow that. Who made an entry is what the file system says of the file's owner; an entry that
-says it is somebody else's is forged. It is reported and not believed, as is one that cannot be read, for whatever
-reason: the others hold all the same.
+Each file is written whole under another name and renamed, so a reader sees all of it or nothing. A user who may write
+into the directory may block hosts for everybody. The user who makes the directory lets everybody (mode 1777: nobody can
+change another one's entries); an admin may narrow that. An entry belongs to its file's owner. An entry that names
+somebody else is forged. Such an entry is reported and not believed, as is one that cannot be read: the others hold.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class _Passing(ClusterUnreachable):
 class HdfsFiles:
     """One HDFS (or viewfs) as one user sees it.
 
-    What can be done twice is tried again for a while: everything except creating and appending to a log, and renaming.
+    Calls that may be made twice are tried again for a while: all except creating and appending to a log, and renaming.
     """
 
     def __init__(self, conf: HadoopConf, url: str, *, timeout_s: float = TIMEOUT_S) -> None:
