@@ -27,9 +27,9 @@ OnSpill = Callable[[int, int], None]
 class ExternalSort:
     """Sorts records by a key, stable in both orders, within a memory budget.
 
-    Records that fit are sorted in memory alone. The budget is kept by estimates (``sizes``), and holds for the records and
-    their keys; the interpreter and its libraries come on top. Where records are larger than those that were looked at,
-    the memory that the process takes tells it: a run ends, too, when that has grown by what a run may fill.
+    Records that fit are sorted in memory alone. The budget is kept by estimates (``sizes``), and holds for the records
+    and their keys; the interpreter and its libraries come on top. Where records are larger than those that were looked
+    at, the memory that the process takes tells it: a run ends, too, when that has grown by what a run may fill.
 
     Args:
         key: what to sort by; called for each record once, for those that are measured once more, and several
