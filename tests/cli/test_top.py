@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 
 import jsonschema
 import pytest
@@ -79,6 +80,11 @@ class TestSchema:
         check.validate({"placement": {"mode": "blacklist", "spread_wait": "2 s"}})
         assert not check.is_valid({"placement": {"spread_wiat": "2 s"}})
         assert not check.is_valid({"placement": {"mode": "no such mode"}})
+
+    @pytest.mark.parametrize("what", ["status", "events", "options"])
+    def test_descriptions_are_to_be_read(self, yarnspec: Run, what: str) -> None:
+        found = re.findall(r'"description": "(.*)"', yarnspec("schema", what).out)
+        assert [one for one in found if "``" in one or "\\n    `" in one] == []
 
 
 class TestCompletion:
