@@ -64,6 +64,8 @@ def test_the_page_of_a_running_application(
         *GUARDED,
         "--conf",
         f"spark.ui.view.acls={STRANGER}",
+        "--conf",
+        "spark.yarn.historyServer.address=history.example:18080",
     ]
     submission = submit("waits.py", str(tmp_path), options=options)
     application = submission.application_id()
@@ -102,6 +104,7 @@ def test_the_page_of_a_running_application(
     (tmp_path / "end").touch()
     written = f"/{application}/report.html"
     assert re.search(rf"^yarnspec: its report: \S+{written}$", submission.wait(180).expect(0).stderr, re.MULTILINE)
+    assert where_yarn_leads(cluster, application).startswith(f"http://history.example:18080/history/{application}")
     the_report(yarnspec, application, tmp_path)
     report = (tmp_path / "report.html").read_text()
     assert last <= ended_attempts(report)
@@ -304,6 +307,15 @@ def only_through_yarn(cluster: Cluster, application: str) -> None:
         answer = connection.getresponse()
         assert answer.status in (302, 303, 307)
         assert urlsplit(answer.getheader("Location") or "").path == f"/proxy/redirect/{application}/pages/"
+
+
+def where_yarn_leads(cluster: Cluster, application: str) -> str:
+    """The address behind YARN's link when the application has ended."""
+    rm = urlsplit(cluster.mini.rm_url)
+    connection = http.client.HTTPConnection(rm.hostname or "", rm.port, timeout=10)
+    with contextlib.closing(connection):
+        connection.request("GET", f"/proxy/{application}/")
+        return connection.getresponse().getheader("Location") or ""
 
 
 def no_secret(cluster: Cluster, application: str, page: str) -> None:
