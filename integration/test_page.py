@@ -12,9 +12,10 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import jsonschema
 import pytest
 
 from integration import browser
@@ -230,11 +231,20 @@ def the_report(yarnspec: Yarnspec, application: str, directory: Path) -> None:
     shown = re.search(r'<pre tabindex="0">(.*?)</pre>', text, re.DOTALL)
     assert shown is not None
     assert json.loads(html.unescape(shown[1])) == status
+    as_the_schemas_say(yarnspec, application, status)
     if not browser.why_none():
         with browser.browser_page(file.as_uri()) as (page, said, asked):
             page.screenshot(path=browser.shot("report"), full_page=True)
             assert (said, asked) == ([], [])
             assert not browser.faults(page)
+
+
+def as_the_schemas_say(yarnspec: Yarnspec, application: str, status: dict[str, Any]) -> None:
+    """`status` and `events` print what `schema` says of them."""
+    jsonschema.validate(status, yarnspec("schema", "status").expect(0).document)
+    check = jsonschema.Draft202012Validator(yarnspec("schema", "events").expect(0).document)
+    of_each_type = {one["type"]: one for one in yarnspec("events", application, "-o", "json").expect(0).lines}
+    assert [one for one in of_each_type.values() if not check.is_valid(one)] == []
 
 
 def ended_attempts(page: str) -> set[tuple[str, str]]:
