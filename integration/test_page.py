@@ -252,7 +252,7 @@ def ended_attempts(page: str) -> set[tuple[str, str]]:
     found = set()
     for band in page.partition('id="timeline"')[2].partition("</section>")[0].split('<div class="band')[2:]:
         host = band.partition("<b>")[2].partition("</b>")[0]
-        ended = re.findall(r"<title>(task \S+, (?:attempt|copy) \d+, executor \S+): ok, ([\d.]+) s</title>", band)
+        ended = re.findall(r"<title>(task \S+, (?:attempt|copy) \d+, executor \S+): finished, ([\d.]+) s</title>", band)
         found |= {(f"{host}: {attempt}", seconds) for attempt, seconds in ended}
     return found
 

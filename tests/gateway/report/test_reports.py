@@ -64,7 +64,7 @@ def test_a_history_with_damaged_records_says_so_and_shows_the_rest(yarnspec: Run
     assert "slow disk" not in text
     assert "the driver died (exit code 137)" in text
     assert "driver epoch 2 begins: it died" in text
-    assert "3 task attempts. One band is a host" in text
+    assert "3 task attempts. Each band is a host" in text
 
 
 def test_a_log_of_sparks_is_drawn_with_what_replay_finds(yarnspec: Run, tmp_path: Path) -> None:

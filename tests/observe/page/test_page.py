@@ -195,7 +195,7 @@ def test_phases_and_changes_of_the_number_of_executors_are_told() -> None:
     assert section is not None
     lines = [" ".join("".join(one.itertext()).split()) for one in section.iter(f"{HTML}li")]
     assert [line.partition(" ")[2] for line in lines] == [
-        "waiting for resources: 1 executor", "executing: 4 executors", "for 2 containers: rack-1 is full"
+        "waiting for resources, waits for 2 executors", "executing", "for 2 containers: rack-1 is full"
     ]  # fmt: skip
     cells = ["".join(one.itertext()) for row in section.iter(f"{HTML}tr") for one in row]
     row = cells[cells.index("new requirements") :]
@@ -237,7 +237,7 @@ def test_the_driver_that_went_on_with_outputs_is_told_first() -> None:
     words = parsed(drawn(history)).find(f".//{HTML}section[@id='words']")
     assert words is not None
     first = "".join(words.find(f".//{HTML}li").itertext())  # type: ignore[union-attr]
-    assert "Driver or application master died 2 times" in first
+    assert "The driver or the application master died twice" in first
     assert "2 tasks of 2 stages finished in 2 driver epochs" in drawn(three_attempts())
     assert "exit code 137" in first
 

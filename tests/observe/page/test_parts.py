@@ -273,7 +273,7 @@ class TestHosts:
         found = scene(attempt(), STAGE, task(0), *for_tasks, *whole, executor)
         [host] = [one for one in host_rows(found)[0] if one.host == "w1"]
         assert host.state == (
-            "executor 3 blocked for stage 0 (faulty); was blocked once; was blocked for single stages or tasks 2 times"
+            "executor 3 blocked for stage 0 (faulty); was blocked once; was blocked for single stages or tasks twice"
         )
         assert (host.tone, host.block) == ("warn", None)
         [band] = [one for one in timeline(found).bands if one.host == "w1"]
@@ -402,7 +402,7 @@ class TestSentences:
             *told(attempt(2, "it was lost"), epoch=6, step_ms=90_000),
         ])  # fmt: skip
         first = sentences(scene_of(fold, document, START_MS + 100_000))[0]
-        assert "died 2 times. The last time: " in first.text
+        assert "died twice. The last time, at " in first.text
         assert "1 task attempt ran then and was lost." in first.text
 
     def test_a_failure_says_how_it_ended(self) -> None:

@@ -1,4 +1,4 @@
-"""The table of hosts, the worst first, with the history of each one's speed factor."""
+"""The table of hosts, the worst first, with the history of each one's slowness."""
 
 from __future__ import annotations
 

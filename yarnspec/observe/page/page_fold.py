@@ -360,10 +360,10 @@ class PageFold:
                 self._not_started(command.stage, command.stage_attempt, command.index, command.reason)
             case commands.SlowHostNotBlocked(host=host, reason=reason) | commands.RefuseBlock(host=host, reason=reason):
                 self.spared[host] = reason
-            case commands.EnterPhase(phase=phase, reason=reason):
+            case commands.EnterPhase(phase=phase, waits_for=waits_for):
                 # The phase is told again when the application waits for something else in it.
                 if not self.phases or self.phases[-1][1] != phase:
-                    self._step(self.phases, (time_ms, phase, reason), FoldedKind.PHASES, itemgetter(0))
+                    self._step(self.phases, (time_ms, phase, waits_for), FoldedKind.PHASES, itemgetter(0))
             case commands.BeginEpoch(epoch=epoch):
                 if self._epoch > self._epoch_before + 1:
                     self.missing.skip_epochs(self._epoch_before + 1, self._epoch - 1, time_ms)

@@ -9,9 +9,9 @@ import numpy as np
 
 from yarnspec.core.messages.observations import State
 from yarnspec.observe.forms.document import StatusDocument
-from yarnspec.observe.forms.moments import day_clock, span
+from yarnspec.observe.forms.moments import day_clock
 from yarnspec.observe.forms.told import clipped
-from yarnspec.observe.page.drawing import took
+from yarnspec.observe.page.drawing import times, took
 from yarnspec.observe.page.scene import Scene
 from yarnspec.observe.page.spans import BlockSpan, Moment
 from yarnspec.observe.page.stage_rows import lateness_of
@@ -19,6 +19,7 @@ from yarnspec.observe.page.stage_rows import lateness_of
 _LEAST, _MOST = 3, 6
 _MOST_OF_A_KIND = 2
 _LONG_REASON = 220
+_NO_REASON = "no reason is known"
 _LONG_NAME = 80
 _TONES = {"bad": 0, "warn": 1, "good": 2, "calm": 3}
 
@@ -130,8 +131,8 @@ def _losses(scene: Scene) -> list[Sentence]:
     last = lost[-1]
     words = [f"At {day_clock(last.time_ms)} {_short(last.text)}"]
     if len(lost) > 1:
-        words = [f"Driver or application master died {len(lost)} times. The last time: at {day_clock(last.time_ms)} "
-                 f"{_short(last.text)}"]  # fmt: skip
+        words = [f"The driver or the application master died {times(len(lost))}. The last time, at "
+                 f"{day_clock(last.time_ms)}: {_short(last.text)}"]  # fmt: skip
     count = _lost_at(scene, last)
     if count:
         words.append(f"{_count(count, 'task attempt')} ran then and {'was' if count == 1 else 'were'} lost.")
@@ -203,8 +204,8 @@ def _blocked(scene: Scene, blocks: list[BlockSpan]) -> str:
     open_now = blocks[-1].ended_ms is None and not scene.ended
     if open_now:
         return f"yarnspec has blocked it since {day_clock(blocks[-1].began_ms)} (cause: {blocks[-1].cause})."
-    times = "" if len(blocks) == 1 else f"{len(blocks)} times, "
-    return f"yarnspec blocked it {times}for {took(whole)} (cause: {blocks[-1].cause})."
+    often = "" if len(blocks) == 1 else f"{times(len(blocks))}, "
+    return f"yarnspec blocked it {often}for {took(whole)} (cause: {blocks[-1].cause})."
 
 
 def _failures(scene: Scene) -> list[Sentence]:
@@ -213,12 +214,13 @@ def _failures(scene: Scene) -> list[Sentence]:
     if not len(failed):
         return []
     sample = failed[-2000:].tolist()
-    reasons = Counter(scene.failure(row) or "no reason is known" for row in sample)
-    reason, _ = reasons.most_common(1)[0]
+    reasons = Counter(scene.failure(row) or _NO_REASON for row in sample)
+    [(reason, _)] = reasons.most_common(1)
+    why = "The records do not say why." if reason == _NO_REASON else f"Most often: {_short(reason)}"
     hosts = Counter(scene.host_at(row) for row in sample)
     host, on_host = hosts.most_common(1)[0]
     where = f" {on_host:,} of them ran on {host}." if len(hosts) > 1 and on_host * 2 > len(sample) else ""
-    return [Sentence("warn", f"{_count(len(failed), 'task attempt')} failed.{where} Most often: {_short(reason)}")]
+    return [Sentence("warn", f"{_count(len(failed), 'task attempt')} failed.{where} {why}")]
 
 
 def _stages(scene: Scene) -> list[Sentence]:
@@ -253,7 +255,7 @@ def _copies(scene: Scene) -> list[Sentence]:
     ledger = speculation.ledger
     words = f"{_count(ledger.copies_launched, 'copy', 'copies')} ran, {ledger.copies_won:,} of them finished first"
     if ledger.gained_ms:
-        words += f": about {span(ledger.gained_ms)} of tasks' time gained, {took(ledger.wasted_ms or 0)} wasted"
+        words += f": about {took(ledger.gained_ms)} of tasks' time gained, {took(ledger.wasted_ms or 0)} wasted"
     return [Sentence("good" if ledger.copies_won else "calm", f"{words}.")]
 
 
