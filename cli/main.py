@@ -25,7 +25,7 @@ COMMANDS = {
     "status": "Show what an application is doing, and where.",
     "plan": "Show where an application's containers would go, or where they are.",
     "list": "List the applications of yarnspec, running and ended.",
-    "top": "Show what an application is doing, again and again.",
+    "top": "Watch what an application is doing.",
     "logs": "Print what the driver, the negotiator and the executors wrote.",
     "kill": "End an application.",
     "events": "Print what happened to an application and what was decided, with the reasons.",

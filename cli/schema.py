@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -36,4 +37,16 @@ def command(*, what: str) -> None:
     not.
     """
     schema = {"$schema": _DIALECT, "title": f"yarnspec {what}", **_MAKERS[what]()}
-    click.echo(msgspec.json.format(msgspec.json.encode(schema), indent=2).decode())
+    click.echo(msgspec.json.format(msgspec.json.encode(_readable(schema)), indent=2).decode())
+
+
+def _readable(part: Any) -> Any:
+    """The same with descriptions that are not indented and marked as in the source."""
+    if isinstance(part, list):
+        return [_readable(one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    found = {name: _readable(value) for name, value in part.items()}
+    if isinstance(text := found.get("description"), str):
+        found["description"] = inspect.cleandoc(text).replace("``", "`")
+    return found

@@ -20,21 +20,20 @@ from yarnspec.cli.printing import (
     settings_options,
     stdout_console,
 )
-from yarnspec.core.messages.commands import RULE_WORDS
 from yarnspec.gateway.application.handle import Application
 from yarnspec.observe.forms.document import (
     BlockStatus,
     ContainerStatus,
     RecoveryStatus,
     RescaleStatus,
-    ResourcesStatus,
     SpeculationStatus,
     StageStatus,
     StatusDocument,
     columns_of,
 )
 from yarnspec.observe.forms.moments import at_time, span, until
-from yarnspec.observe.status.progress import short_stage
+from yarnspec.observe.forms.resource_words import asks_in_words, resources_in_words
+from yarnspec.observe.status.progress import short_stage, stage_number
 from yarnspec.options import Options
 from yarnspec.units import format_size
 
@@ -44,8 +43,6 @@ _SHORTEST_STAGE = 12
 _SHOWN_REASONS = 3
 _SHOWN_RESCALES = 5
 _BETWEEN_COLUMNS = 2
-_SHOWN_ASKS = 4
-_SHOWN_NAMES = 4
 
 EXAMPLES = """
 \b
@@ -62,9 +59,9 @@ Examples:
 def command(*, application: str, form: Form, settings: Options) -> None:
     """Show what an application is doing, and where.
 
-    The page has state, attempt, containers by host, blocked hosts, progress, saved work, and links. It works while the
-    application runs and after its end. Later versions only add fields to the JSON and YAML forms. The exit code is 0
-    for a failed application, too.
+    The output has state, attempt, containers by host, blocked hosts, progress, saved work, and links. The command works
+    while the application runs and after its end. Later versions only add fields to the JSON and YAML forms. The exit
+    code is 0 for a failed application, too.
     """
     with Application.from_id(application, settings=settings) as found:
         document = found.status()
@@ -117,11 +114,11 @@ def _summary(document: StatusDocument, now_ms: int) -> Table:
     if not document.ended:
         row("executors", f"{document.running_containers} of {document.wanted_containers} run")
         row("waiting for", document.pending_reason, "yellow")
-        row("asked for", _asks(document))
+        row("asked for", asks_in_words(document.asks))
     if document.relaxations:
         row("relaxed", document.relaxations[-1].reason, "yellow")
     if document.resources is not None:
-        row("resources", _resources(document.resources, now_ms))
+        row("resources", resources_in_words(document.resources, now_ms))
         row("rescales", "\n".join(_rescale(one, now_ms) for one in document.resources.rescales[-_SHOWN_RESCALES:]))
     if document.tasks.total:
         row("tasks", _tasks(document))
@@ -143,16 +140,6 @@ def _summary(document: StatusDocument, now_ms: int) -> Table:
     return table
 
 
-def _asks(document: StatusDocument) -> str:
-    words = [f"{one.containers} {RULE_WORDS[one.rule]}{_named(one.hosts)}" for one in document.asks[:_SHOWN_ASKS]]
-    rest = sum(one.containers for one in document.asks[_SHOWN_ASKS:])
-    return "; ".join([*words, f"{rest} elsewhere (-o json)"] if rest else words)
-
-
-def _named(hosts: tuple[str, ...]) -> str:
-    return f" {', '.join(hosts[:_SHOWN_NAMES])}{', …' if len(hosts) > _SHOWN_NAMES else ''}" if hosts else ""
-
-
 def _state(document: StatusDocument) -> str:
     words = document.state
     if not document.ended and document.phase:
@@ -162,19 +149,6 @@ def _state(document: StatusDocument) -> str:
     if document.epoch > document.attempt:
         words += f", epoch {document.epoch}"
     return words if document.final is None else f"{words}, exit code {document.final.exit_code}"
-
-
-def _resources(resources: ResourcesStatus, now_ms: int) -> str:
-    words = f"{resources.phase.replace('_', ' ')} for {span(now_ms - resources.since_ms)}"
-    if resources.phase in ("finished", "failed"):
-        return words
-    if resources.desired:
-        words += f"; {resources.have} executors, at least {resources.sufficient}, at most {resources.desired}"
-    if resources.waits_for:
-        words += f"; waits for {resources.waits_for}"
-        if resources.until_ms is not None:
-            words += f", {span(max(0, resources.until_ms - now_ms))} more"
-    return words
 
 
 def _rescale(rescale: RescaleStatus, now_ms: int) -> str:
@@ -322,7 +296,7 @@ def _without_copies(shown: tuple[StageStatus, ...]) -> list[str]:
     stages: dict[str, list[str]] = {}
     for one in shown:
         if one.not_copied:
-            stages.setdefault(one.not_copied, []).append(_stage_number(one))
+            stages.setdefault(one.not_copied, []).append(stage_number(one))
     return [
         f"no task of {'stage' if len(numbers) == 1 else 'stages'} {', '.join(numbers)} is copied: {why}"
         for why, numbers in stages.items()
@@ -355,17 +329,13 @@ def _stage_copies(stage: StageStatus) -> str:
     return ", ".join(words)
 
 
-def _stage_number(stage: StageStatus) -> str:
-    return str(stage.stage) if stage.stage_attempt == 0 else f"{stage.stage}.{stage.stage_attempt}"
-
-
 def _stage_tasks(stage: StageStatus) -> str:
     failed = f", {stage.failed} failed" if stage.failed else ""
     return f"{stage.finished}/{stage.tasks}{failed}"
 
 
 _STAGE_COLUMNS: dict[str, Callable[[StageStatus], str]] = {
-    "STAGE": _stage_number,
+    "STAGE": stage_number,
     "NAME": lambda stage: short_stage(stage.name),
     "TASKS": _stage_tasks,
     **columns_of(StageStatus),

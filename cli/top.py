@@ -1,4 +1,4 @@
-"""`yarnspec top`: an application at a glance, again and again."""
+"""`yarnspec top`: an application at a glance, drawn again and again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from yarnspec.errors import ClusterUnreachable, NotFound
 from yarnspec.gateway.application.handle import Application
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.moments import span, until
-from yarnspec.observe.status.progress import picture, short_stage
+from yarnspec.observe.status.progress import picture, short_stage, stage_number
 from yarnspec.options import Options
 
 _HOSTS, _STAGES, _ATTEMPTS = 15, 8, 12
@@ -38,9 +38,10 @@ Examples:
 )
 @settings_options
 def command(*, application: str, every: float, settings: Options) -> None:
-    """Show an application's hosts, its stages and the attempts that run longest, again and again while it runs.
+    """Watch an application: its hosts, its stages, and the task attempts that have run longest.
 
-    ^C ends the command. Where stdout is no terminal, the command prints everything once.
+    The picture is drawn again every few seconds while the application runs. ^C ends the command. Where stdout is no
+    terminal, the command prints the picture once. `yarnspec explain` has the whole reason of a block.
     """
     console = stdout_console()
     with Application.from_id(application, settings=settings) as found:
@@ -84,14 +85,16 @@ def _hosts(document: StatusDocument, running: tuple[RunningAttempt, ...], now_ms
     tasks = Counter(one.host for one in running)
     master = next((one.host for one in live if one.role == "am"), "")
     hosts = sorted({*executors, *tasks, *blocked, *filter(None, (master,))})
-    if not hosts:
+    if document.ended or not hosts:
         return None
     table = columns("HOST", "EXECUTORS", "TASKS", "STATE")
     hosts.sort(key=lambda one: (one not in blocked, one))
     for host in hosts[:_HOSTS]:
-        state = plain("driver" if host == master else "")
+        words = ["driver"] if host == master else []
         if host in blocked:
-            state = plain(f"blocked {until(blocked[host].until_ms, now_ms)}: {blocked[host].reason}", "yellow")
+            words.append(f"blocked {until(blocked[host].until_ms, now_ms)}: {blocked[host].reason}")
+        state = plain(", ".join(words), "yellow" if host in blocked else "")
+        state.no_wrap, state.overflow = True, "ellipsis"
         table.add_row(plain(host), str(executors[host]), str(tasks[host]), state)
     if len(hosts) > _HOSTS:
         table.add_row(f"{len(hosts) - _HOSTS} more", "", "", "")
@@ -106,7 +109,7 @@ def _stages(document: StatusDocument) -> RenderableType | None:
     for one in stages:
         slow = one.metrics.slow_tasks if one.metrics is not None else 0
         table.add_row(
-            str(one.stage), f"{one.finished} of {one.tasks}", str(one.failed), str(slow), str(one.copies_running),
+            stage_number(one), f"{one.finished} of {one.tasks}", str(one.failed), str(slow), str(one.copies_running),
             plain(short_stage(one.name)),
         )  # fmt: skip
     return table

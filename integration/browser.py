@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 WIDE, NARROW = 1280, 400
+SCREENSHOTS = Path(os.environ.get("YARNSPEC_SCREENSHOTS", "/tmp/yarnspec-screenshots"))
 
 
 def why_none() -> str:
@@ -38,16 +40,18 @@ def browser_page(url: str, *, width: int = WIDE, dark: bool = False) -> Iterator
 
 
 @contextmanager
-def empty_page(*, width: int = WIDE, dark: bool = False) -> Iterator[Page]:
-    """A page that leads nowhere yet."""
+def empty_page(*, width: int = WIDE, dark: bool = False, script: bool = True) -> Iterator[Page]:
+    """A page that leads nowhere yet. ``script``: whether the browser runs the scripts of pages."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=_chromium(), args=["--no-sandbox"])
         try:
             yield browser.new_page(
-                viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light"
-            )  # fmt: skip
+                viewport={"width": width, "height": 900},
+                color_scheme="dark" if dark else "light",
+                java_script_enabled=script,
+            )
         finally:
             browser.close()
 
@@ -62,6 +66,12 @@ def faults(page: Page) -> list[str]:
         for one in found
         if one["impact"] in ("serious", "critical")
     ]
+
+
+def shot(name: str) -> str:
+    """Where a screenshot goes: to be looked at."""
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    return str(SCREENSHOTS / f"{name}.png")
 
 
 def _chromium() -> str | None:

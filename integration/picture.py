@@ -1,4 +1,7 @@
-"""The picture of the page in the README, out of a simulated run with slow hosts. `make docs` draws it."""
+"""The pictures of the page in the README and in docs/page.md, out of a simulated run with slow hosts.
+
+`make docs` draws them.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +16,18 @@ from integration import browser
 from tests.observe.page.records_to_draw import drawn, recorded
 
 ROOT = Path(__file__).parent.parent
-PICTURE = ROOT / "docs" / "page.png"
+PICTURE, STAGE_PICTURE = ROOT / "docs" / "page.png", ROOT / "docs" / "page-stage.png"
 TEMPLATES = ROOT / "yarnspec/observe/page/templates"
 SEED = 18
 _KEYWORD = b"yarnspec-templates"
+_SHOWN_STAGE = 1
+"""A stage of this run that a slow host made late."""
 _HEAD_BYTES = 8 + 12 + 13
 """PNG's signature and its first chunk, which the text must follow."""
 
 
 def main() -> int:
-    """Draw it; 1 where there is no browser."""
+    """Draw them; 1 where there is no browser."""
     if why := browser.why_none():
         print(f"error: {why}", file=sys.stderr)
         return 1
@@ -31,6 +36,10 @@ def main() -> int:
         file.write_text(drawn(recorded(SEED)), encoding="utf-8")
         with browser.browser_page(file.as_uri()) as (page, _, _):
             PICTURE.write_bytes(stamped(page.screenshot(), templates_digest()))
+        with browser.browser_page(file.as_uri(), dark=True) as (page, _, _):
+            page.locator(f"#stage-{_SHOWN_STAGE} summary").click()
+            stage = page.locator("#stages tbody").nth(_SHOWN_STAGE)
+            STAGE_PICTURE.write_bytes(stamped(stage.screenshot(), templates_digest()))
     return 0
 
 

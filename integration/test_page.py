@@ -6,16 +6,16 @@ import contextlib
 import html
 import http.client
 import json
-import os
 import re
 import socket
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import jsonschema
 import pytest
 
 from integration import browser
@@ -34,7 +34,6 @@ pytestmark = pytest.mark.usefixtures("fast_hosts")
 STRANGER = "dr.who"
 """YARN's proxy calls those by this name who do not say who they are."""
 GUARDED = ("--conf", "spark.acls.enable=true")
-SCREENSHOTS = Path(os.environ.get("YARNSPEC_SCREENSHOTS", "/tmp/yarnspec-screenshots"))
 
 
 def fetched(url: str) -> str:
@@ -66,6 +65,8 @@ def test_the_page_of_a_running_application(
         *GUARDED,
         "--conf",
         f"spark.ui.view.acls={STRANGER}",
+        "--conf",
+        "spark.yarn.historyServer.address=history.example:18080",
     ]
     submission = submit("waits.py", str(tmp_path), options=options)
     application = submission.application_id()
@@ -80,7 +81,6 @@ def test_the_page_of_a_running_application(
     status = yarnspec("status", application, "-o", "json").expect(0).document
     assert status["links"]["page"] == url
     assert status["links"]["spark_ui"] == f"{url}spark/jobs/"
-    as_spark_tells(url, application)
     only_through_yarn(cluster, application)
     no_secret(cluster, application, text)
     am_host = cluster.attempts(application)[0]["nodeId"].partition(":")[0]
@@ -94,6 +94,7 @@ def test_the_page_of_a_running_application(
         cluster.mini.host_slow(slow, 1)
         write_sizes(tmp_path, [500] * 8)
         wait_for("attempts that run for long", lambda: running_for_long(fetched(url)), 90)
+        as_spark_tells(url, application)
         over_two_deaths(cluster, application, url, seen)
     write_sizes(tmp_path, [40] * 8)
     (tmp_path / "stop").touch()
@@ -104,6 +105,7 @@ def test_the_page_of_a_running_application(
     (tmp_path / "end").touch()
     written = f"/{application}/report.html"
     assert re.search(rf"^yarnspec: its report: \S+{written}$", submission.wait(180).expect(0).stderr, re.MULTILINE)
+    assert where_yarn_leads(cluster, application).startswith(f"http://history.example:18080/history/{application}")
     the_report(yarnspec, application, tmp_path)
     report = (tmp_path / "report.html").read_text()
     assert last <= ended_attempts(report)
@@ -111,18 +113,22 @@ def test_the_page_of_a_running_application(
 
 
 def test_whom_the_acls_do_not_name_is_refused(submit: Submit, cluster: Cluster) -> None:
-    submission = submit("idle.py", options=[*ONE_EXECUTOR, *GUARDED])
+    submission = submit("idle.py", options=[*ONE_EXECUTOR, *WITH_UI, *GUARDED])
     url = f"{cluster.mini.rm_url}/proxy/{submission.application_id()}/"
 
-    def refused() -> str:
+    def refused(url: str) -> str:
         try:
             with urllib.request.urlopen(url, timeout=20) as answer:  # noqa: S310 - the mini cluster's
-                assert "Timeline by host" not in answer.read().decode()
+                text = answer.read().decode()
+                assert "Timeline by host" not in text
+                assert "Spark Jobs" not in text
         except urllib.error.HTTPError as error:
             return error.read().decode() if error.code in (401, 403) else ""
         return ""
 
-    assert "Timeline by host" not in wait_for("a refusal", refused, 60)
+    for page in ("", "yarnspec/body?after=0", "spark/jobs/"):
+        said = wait_for(f"a refusal of {page or 'the page'}", lambda: refused(f"{url}{page}"), 60)  # noqa: B023
+        assert "Timeline by host" not in said
 
 
 def test_a_browser_looked_at_the_page() -> None:
@@ -142,10 +148,10 @@ class OpenPage:
         page = self._page
         if page is None:
             return
-        page.screenshot(path=shot("live-1-begin"), full_page=True)
+        page.screenshot(path=browser.shot("live-1-begin"), full_page=True)
         page.locator(f".band:has(b:text-is('{slow}')) .badge:has-text('blocked')").first.wait_for(timeout=120_000)
         page.locator("#copies tbody tr").first.wait_for(timeout=60_000)
-        page.screenshot(path=shot("live-2-blocked"), full_page=True)
+        page.screenshot(path=browser.shot("live-2-blocked"), full_page=True)
         assert not self._said
         assert not browser.faults(page)
 
@@ -163,7 +169,7 @@ class OpenPage:
         page = self._page
         if page is None:
             return
-        page.screenshot(path=shot("live-3-next-attempt"), full_page=True)
+        page.screenshot(path=browser.shot("live-3-next-attempt"), full_page=True)
         assert page.evaluate("window.openedOnce") is True
         assert [one for one in self._said if not one.startswith("Failed to load resource")] == []
 
@@ -225,30 +231,62 @@ def the_report(yarnspec: Yarnspec, application: str, directory: Path) -> None:
     shown = re.search(r'<pre tabindex="0">(.*?)</pre>', text, re.DOTALL)
     assert shown is not None
     assert json.loads(html.unescape(shown[1])) == status
+    as_the_schemas_say(yarnspec, application, status)
     if not browser.why_none():
         with browser.browser_page(file.as_uri()) as (page, said, asked):
-            page.screenshot(path=shot("report"), full_page=True)
+            page.screenshot(path=browser.shot("report"), full_page=True)
             assert (said, asked) == ([], [])
             assert not browser.faults(page)
 
 
+def as_the_schemas_say(yarnspec: Yarnspec, application: str, status: dict[str, Any]) -> None:
+    """`status` and `events` print what `schema` says of them."""
+    jsonschema.validate(status, yarnspec("schema", "status").expect(0).document)
+    check = jsonschema.Draft202012Validator(yarnspec("schema", "events").expect(0).document)
+    of_each_type = {one["type"]: one for one in yarnspec("events", application, "-o", "json").expect(0).lines}
+    assert [one for one in of_each_type.values() if not check.is_valid(one)] == []
+
+
 def ended_attempts(page: str) -> set[tuple[str, str]]:
-    """Who ran which task attempt that ended well, and for how many seconds."""
-    found = re.findall(r"<title>(\S+: task \S+, attempt \d+, executor \S+): ok, ([\d.]+) s</title>", page)
-    return {(attempt, seconds) for attempt, seconds in found}
+    """Who ran which task attempt that ended well, and for how many seconds, as the timeline tells."""
+    found = set()
+    for band in page.partition('id="timeline"')[2].partition("</section>")[0].split('<div class="band')[2:]:
+        host = band.partition("<b>")[2].partition("</b>")[0]
+        ended = re.findall(r"<title>(task \S+, (?:attempt|copy) \d+, executor \S+): finished, ([\d.]+) s</title>", band)
+        found |= {(f"{host}: {attempt}", seconds) for attempt, seconds in ended}
+    return found
 
 
 def as_spark_tells(url: str, application: str) -> None:
-    """Spark's own REST, one link further, knows the same tasks, hosts and times."""
-    told = json.loads(fetched(f"{url}spark/api/v1/applications/{application}/stages/0/0/taskList?length=1000"))
-    spark = {
-        f"{one['host']}: task 0.{one['index']}, attempt {one['attempt']}, executor {one['executorId']}": one["duration"]
-        for one in told
-    }
-    ours = {attempt: 1000 * float(took) for attempt, took in ended_attempts(fetched(url)) if ": task 0." in attempt}
-    assert ours.keys() == spark.keys()
+    """Spark's own REST, one link further, knows the same tasks, hosts and times of all stages so far."""
+    told = ended_in_spark(url, application)
+    assert len({attempt.partition(": ")[2].partition(".")[0] for attempt in told}) > 1
+    ours = wait_for(
+        "what Spark tells on the page",
+        lambda: found if (found := dict(ended_attempts(fetched(url)))).keys() >= told.keys() else {},
+        30,
+    )
+    later = wait_for(
+        "what the page tells from Spark",
+        lambda: found if (found := ended_in_spark(url, application)).keys() >= ours.keys() else {},
+        30,
+    )
     # Below ten seconds the page has tenths.
-    assert all(abs(ours[attempt] - spark[attempt]) <= (51 if spark[attempt] < 9_900 else 501) for attempt in ours)
+    unlike = {one: (seconds, later[one]) for one, seconds in ours.items()
+              if abs(1000 * float(seconds) - later[one]) > (51 if later[one] < 9_900 else 501)}  # fmt: skip
+    assert unlike == {}
+
+
+def ended_in_spark(url: str, application: str) -> dict[str, int]:
+    """For how many milliseconds each task attempt that ended well ran, of all stages of this driver."""
+    stages = json.loads(fetched(f"{url}spark/api/v1/applications/{application}/stages?details=true"))
+    return {
+        f"{one['host']}: task {stage['stageId']}.{one['index']}, {'copy' if one['speculative'] else 'attempt'} "
+        f"{one['attempt']}, executor {one['executorId']}": one["duration"]
+        for stage in stages
+        for one in stage.get("tasks", {}).values()
+        if one["status"] == "SUCCESS"
+    }
 
 
 def spark_port(yarnspec: Yarnspec, application: str) -> int:
@@ -281,13 +319,17 @@ def only_through_yarn(cluster: Cluster, application: str) -> None:
         assert urlsplit(answer.getheader("Location") or "").path == f"/proxy/redirect/{application}/pages/"
 
 
+def where_yarn_leads(cluster: Cluster, application: str) -> str:
+    """The address behind YARN's link when the application has ended."""
+    rm = urlsplit(cluster.mini.rm_url)
+    connection = http.client.HTTPConnection(rm.hostname or "", rm.port, timeout=10)
+    with contextlib.closing(connection):
+        connection.request("GET", f"/proxy/{application}/")
+        return connection.getresponse().getheader("Location") or ""
+
+
 def no_secret(cluster: Cluster, application: str, page: str) -> None:
     """The page holds neither the REST's token nor where it listens."""
     endpoint = json.loads(cluster.hdfs_read(f"/user/{cluster.user}/.skein/{application}/yarnspec-endpoint.json"))
     assert endpoint["token"] not in page
-
-
-def shot(name: str) -> str:
-    """Where a screenshot goes: to be looked at."""
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    return str(SCREENSHOTS / f"{name}.png")
+    assert urlsplit(endpoint["url"]).netloc not in page

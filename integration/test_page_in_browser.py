@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from integration import browser
+from integration.sections import SECTIONS
 from tests.observe.page.records_to_draw import START_MS, attempt, drawn, folded, recorded, told
 from yarnspec.observe.page.page import Live, body, page
 
@@ -35,9 +36,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.param(browser.NARROW, False, marks=pytest.mark.soak),
     ],
 )
-def test_it_can_be_read(report: Path, width: int, dark: bool, tmp_path: Path) -> None:
+def test_it_can_be_read(report: Path, width: int, dark: bool) -> None:
     with browser.browser_page(report.as_uri(), width=width, dark=dark) as (page, said, asked):
-        page.screenshot(path=str(tmp_path / "page.png"), full_page=True)
+        page.screenshot(path=browser.shot(f"report-{width}-{'dark' if dark else 'light'}"), full_page=True)
         assert (said, asked) == ([], [])
         assert not browser.faults(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -59,6 +60,15 @@ def test_the_keyboard_is_enough(report: Path) -> None:
         assert 0 < len(shown) < page.locator("table.events tbody tr").count()
         assert all("blockhost" in one.lower() for one in shown)
         assert not said
+
+
+def test_it_can_be_read_without_a_script(report: Path) -> None:
+    with browser.empty_page(script=False) as page:
+        page.goto(report.as_uri())
+        assert page.locator("section h2:visible").count() == len(SECTIONS)
+        assert not page.locator(".filter").is_visible()
+        page.locator("#zoom-4").check(force=True)
+        assert page.locator(".inner").evaluate("one => one.clientWidth") > 4 * 900
 
 
 def test_an_open_page_outlasts_what_the_proxy_answers_between_attempts() -> None:

@@ -154,8 +154,9 @@ def test_modules_and_options_on_the_pages_exist(page: Path) -> None:
     assert not set(options) - set(fields())
 
 
-def test_the_picture_of_the_page_shows_its_templates() -> None:
-    stamp = picture.stamp_of(picture.PICTURE.read_bytes())
+@pytest.mark.parametrize("file", [picture.PICTURE, picture.STAGE_PICTURE], ids=lambda file: file.name)
+def test_the_pictures_of_the_page_show_its_templates(file: Path) -> None:
+    stamp = picture.stamp_of(file.read_bytes())
     assert stamp == picture.templates_digest(), "the page looks otherwise now: run `make docs`"
 
 

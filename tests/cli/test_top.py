@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 
 import jsonschema
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from tests.cli.conftest import Run
 from tests.cli.test_application_commands import BLOCKED, STAGE_OF_TWO, STARTED
-from tests.gateway.cluster import APP, HOSTS, HandMadeCluster, HandMadeNegotiator
+from tests.gateway.cluster import APP, HOSTS, HandMadeCluster, HandMadeNegotiator, report
 from tests.observe.page.records_to_draw import recorded
 from yarnspec.cli.main import cli
+from yarnspec.cli.top import glance
 from yarnspec.core.messages.events import RunningAttempt
+from yarnspec.observe.forms.document import BlockedHost, ContainerStatus, StageStatus, StatusDocument
 from yarnspec.observe.forms.records import encode
 
 
@@ -29,6 +34,27 @@ def test_top_once_where_there_is_no_terminal(yarnspec: Run, negotiator: HandMade
     assert "3.7" in ran.out
     assert "copy" in ran.out
     assert HOSTS[2] in ran.out
+
+
+def test_top_of_an_application_that_has_ended(yarnspec: Run, cluster: HandMadeCluster) -> None:
+    cluster.record(STARTED, BLOCKED, *STAGE_OF_TWO)
+    cluster.made_rm.reports[APP] = report("FINISHED", "SUCCEEDED", finished_ms=1_700_000_075_000)
+    assert [line.strip() for line in yarnspec("top", APP).out.splitlines()] == [f"{APP}  SUCCEEDED  1:15", "tasks 2/2"]
+
+
+def test_top_says_of_the_drivers_host_that_it_is_blocked() -> None:
+    block = BlockedHost(host="w1", reason="a disk that is slow " * 20, until_ms=None, by="me")
+    master = ContainerStatus(id="c", host="w1", role="am", state="RUNNING", attempt=1)
+    stage = StageStatus(stage=4, stage_attempt=2, name="count", tasks=3, finished=0, failed=0, state="RUNNING")
+    document = StatusDocument(
+        application_id=APP, state="RUNNING", containers=(master,), blocked_hosts=(block,), stages=(stage,)
+    )
+    console = Console(width=70, file=io.StringIO())
+    console.print(glance(document, (), 0))
+    lines = console.file.getvalue().splitlines()
+    [host] = [line for line in lines if line.startswith("w1")]
+    assert "driver, blocked until it is unblocked: a disk" in host
+    assert any(line.startswith("4.2    0 of 3") for line in lines)
 
 
 class TestSchema:
@@ -54,6 +80,11 @@ class TestSchema:
         check.validate({"placement": {"mode": "blacklist", "spread_wait": "2 s"}})
         assert not check.is_valid({"placement": {"spread_wiat": "2 s"}})
         assert not check.is_valid({"placement": {"mode": "no such mode"}})
+
+    @pytest.mark.parametrize("what", ["status", "events", "options"])
+    def test_descriptions_are_to_be_read(self, yarnspec: Run, what: str) -> None:
+        found = re.findall(r'"description": "(.*)"', yarnspec("schema", what).out)
+        assert [one for one in found if "``" in one or "\\n    `" in one] == []
 
 
 class TestCompletion:

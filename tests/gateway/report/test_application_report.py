@@ -11,7 +11,7 @@ from tests.cli.conftest import Run
 from tests.cli.test_application_commands import BLOCKED, STAGE_OF_TWO, STARTED
 from tests.cli.test_replay import SLOW_HOST, write_log
 from tests.gateway.cluster import APP, HOSTS, HandMadeCluster, HandMadeNegotiator, report
-from yarnspec.core.messages import commands
+from yarnspec.core.messages import commands, events
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +41,30 @@ def test_an_ended_application_from_its_history(yarnspec: Run, cluster: HandMadeC
     ran = yarnspec("report", "last", "-o", "night.html")
     assert (ran.code, ran.out) == (0, "night.html\n")
     assert "It succeeded after" in page_at("night.html")
+
+
+def test_a_history_with_damaged_records_says_so_and_shows_the_rest(yarnspec: Run, cluster: HandMadeCluster) -> None:
+    """One line is no JSON, one has a number that is none; the epoch after that is whole."""
+    lost = events.DriverLost(exit_code=137, reason="killed")
+    again = commands.BeginEpoch(reason="it died", epoch=2, restart=1)
+    end = commands.FinishApplication(reason="the program ended", status="SUCCEEDED", exit_code=0)
+    cluster.record(STARTED, BLOCKED, *STAGE_OF_TWO, lost)
+    cluster.record(again, *STAGE_OF_TWO, end, epoch=2)
+    file = cluster.home / "history" / APP / "epoch-1" / "events.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    lines[1] = b"\0" * len(lines[1][:-1]) + b"\n"
+    lines[3] = lines[3].replace(b'"index":0', b'"index":"?"')
+    file.write_bytes(b"".join(lines))
+    cluster.made_rm.reports[APP] = report("FINISHED", "SUCCEEDED", finished_ms=1_700_000_060_000)
+    assert yarnspec("report", APP).code == 0
+    text = page_at(f"{APP}.html")
+    assert "1 record of driver epoch 1 cannot be read" in text
+    assert "1 record from before" in text
+    assert "1 damaged record was passed over: the page lacks what it tells." in text
+    assert "slow disk" not in text
+    assert "the driver died (exit code 137)" in text
+    assert "driver epoch 2 begins: it died" in text
+    assert "3 task attempts. Each band is a host" in text
 
 
 def test_a_log_of_sparks_is_drawn_with_what_replay_finds(yarnspec: Run, tmp_path: Path) -> None:

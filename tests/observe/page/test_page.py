@@ -180,6 +180,28 @@ def test_a_page_full_of_failures_and_long_names_is_small_too() -> None:
     parsed(text)
 
 
+def test_phases_and_changes_of_the_number_of_executors_are_told() -> None:
+    wait = commands.EnterPhase(
+        reason="1 executor", phase="waiting_for_resources", sufficient=2, desired=4, waits_for="2 executors"
+    )
+    history = told(
+        attempt(), wait, msgspec.structs.replace(wait, waits_for="more than 2"),
+        commands.EnterPhase(reason="4 executors", phase="executing", sufficient=2, desired=4),
+        commands.BeginRescale(reason="asked", number=1, cause="new requirements", wanted=8, before=4),
+        commands.EndRescale(reason="all came", number=1, got=8, why="all are there"),
+        commands.RelaxPlacement(reason="rack-1 is full", rule="spread", wanted=("7", "8")),
+    )  # fmt: skip
+    section = parsed(drawn(history, START_MS + 60_000)).find(f".//{HTML}section[@id='resources']")
+    assert section is not None
+    lines = [" ".join("".join(one.itertext()).split()) for one in section.iter(f"{HTML}li")]
+    assert [line.partition(" ")[2] for line in lines] == [
+        "waiting for resources, waits for 2 executors", "executing", "for 2 containers: rack-1 is full"
+    ]  # fmt: skip
+    cells = ["".join(one.itertext()) for row in section.iter(f"{HTML}tr") for one in row]
+    row = cells[cells.index("new requirements") :]
+    assert [row[0], *row[1:4], row[5]] == ["new requirements", "4", "8", "8", "all are there"]
+
+
 def test_what_is_missing_is_said() -> None:
     history = told(attempt(), STAGE, *(task(index) for index in range(9)))
     text = drawn([*history[:4], *history[8:]])
@@ -215,7 +237,7 @@ def test_the_driver_that_went_on_with_outputs_is_told_first() -> None:
     words = parsed(drawn(history)).find(f".//{HTML}section[@id='words']")
     assert words is not None
     first = "".join(words.find(f".//{HTML}li").itertext())  # type: ignore[union-attr]
-    assert "Driver or application master died 2 times" in first
+    assert "The driver or the application master died twice" in first
     assert "2 tasks of 2 stages finished in 2 driver epochs" in drawn(three_attempts())
     assert "exit code 137" in first
 

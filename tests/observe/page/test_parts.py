@@ -121,6 +121,9 @@ KEPT: dict[FoldedKind, Callable[[int], events.Event | commands.Command]] = {
     ),
     FoldedKind.WANTED: lambda number: events.TargetExecutorsChanged(count=number),
     FoldedKind.WAITS: lambda number: events.PendingExplained(reason=f"reason {number}"),
+    FoldedKind.PHASES: lambda number: commands.EnterPhase(
+        reason="r", phase="executing" if number % 2 else "restarting"
+    ),
     FoldedKind.RESTORED: lambda number: ShuffleRestored(
         shuffle=number, wanted=1, restored=1, waited_ms=1, by_host={}, not_restored={}
     ),
@@ -270,7 +273,7 @@ class TestHosts:
         found = scene(attempt(), STAGE, task(0), *for_tasks, *whole, executor)
         [host] = [one for one in host_rows(found)[0] if one.host == "w1"]
         assert host.state == (
-            "executor 3 blocked for stage 0 (faulty); was blocked once; was blocked for single stages or tasks 2 times"
+            "executor 3 blocked for stage 0 (faulty); was blocked once; was blocked for single stages or tasks twice"
         )
         assert (host.tone, host.block) == ("warn", None)
         [band] = [one for one in timeline(found).bands if one.host == "w1"]
@@ -374,11 +377,21 @@ class TestSentences:
         for seed in (0, 6, 12, 18):
             fold, document = folded(recorded(seed))
             told_now = sentences(scene_of(fold, document, fold.last_ms))
-            assert 1 <= len(told_now) <= 6
+            assert 3 <= len(told_now) <= 6
             ranks = ["bad", "warn", "good", "calm"]
             assert [ranks.index(one.tone) for one in told_now[:-1]] == sorted(
                 ranks.index(one.tone) for one in told_now[:-1]
             )
+
+    def test_a_run_without_trouble_has_three(self) -> None:
+        end = commands.FinishApplication(reason="the program ended", status="SUCCEEDED", exit_code=0)
+        even = [task(index, host=f"w{index % 3}") for index in range(12)]
+        history = (attempt(), STAGE, *even, events.StageFinished(stage=0, stage_attempt=0), end)
+        assert [one.text for one in sentences(scene(*history))] == [
+            "All hosts took about as long as each other (3 hosts compared).",
+            "Stage 0 (count) took longest: 13 s of 15 s.",
+            "It succeeded after 15 s: 12 tasks of 1 stage finished.",
+        ]
 
     def test_the_last_death_tells_of_the_attempts_that_ran_then(self) -> None:
         ready, died = events.DriverReady(driver_url="spark://d:1"), events.DriverLost(exit_code=137, reason="killed")
@@ -389,7 +402,7 @@ class TestSentences:
             *told(attempt(2, "it was lost"), epoch=6, step_ms=90_000),
         ])  # fmt: skip
         first = sentences(scene_of(fold, document, START_MS + 100_000))[0]
-        assert "died 2 times. The last time: " in first.text
+        assert "died twice. The last time, at " in first.text
         assert "1 task attempt ran then and was lost." in first.text
 
     def test_a_failure_says_how_it_ended(self) -> None:

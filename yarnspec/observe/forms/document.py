@@ -309,7 +309,7 @@ class Relaxation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StatusDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """An application at one moment; see the module.
+    """An application at one moment.
 
     ``warnings``: each once; ``warning_counts``: how often, of those that came more than once.
     """

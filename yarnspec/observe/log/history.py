@@ -250,7 +250,8 @@ class History:
                 damaged.append(str(error))
         if damaged:
             first = clipped(damaged[0], _SHOWN_CHARACTERS)
-            message = f"{len(damaged)} records of driver epoch {epoch} cannot be read; the first: {first}"
+            records = "1 record" if len(damaged) == 1 else f"{len(damaged)} records"
+            message = f"{records} of driver epoch {epoch} cannot be read; the first: {first}"
             raise HistoryDamaged(message)
 
     def event_lines(self, application_id: str, epoch: int, *, writer_gone: bool) -> Iterator[bytes]:

@@ -86,7 +86,7 @@ def took(duration_ms: float | None) -> str:
 
 def times(count: int) -> str:
     """How often."""
-    return "once" if count == 1 else f"{count} times"
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
 def busy(begin_ms: IntColumn, end_ms: IntColumn, edges: FloatColumn) -> FloatColumn:

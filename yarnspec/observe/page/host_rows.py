@@ -1,4 +1,4 @@
-"""The table of hosts, the worst first, with the history of each one's speed factor."""
+"""The table of hosts, the worst first, with the history of each one's slowness."""
 
 from __future__ import annotations
 
@@ -101,7 +101,8 @@ def _blocked_in_part(parts: list[BlockStatus]) -> list[str]:
         return []
     first = parts[0]
     whom = f"executor {first.executor_id} blocked" if first.executor_id else "blocked"
-    more = f", and {len(parts) - 1} more such blocks" if len(parts) > 1 else ""
+    others = len(parts) - 1
+    more = f", and {others} more such block{'s' if others > 1 else ''}" if others else ""
     return [f"{whom} for {reach(first.level, first.stage, first.index)} ({first.cause}){more}"]
 
 

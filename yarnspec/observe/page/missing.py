@@ -24,6 +24,7 @@ class FoldedKind(Enum):
     VERDICTS = ("verdict", "on slow tasks")
     WANTED = ("change", "of the number of wanted executors")
     WAITS = ("reason", "to wait for containers")
+    PHASES = ("change", "of the phase")
     RESTORED = ("use", "of saved shuffles")
     EVENTS = ("event", "")
 

@@ -14,6 +14,7 @@ import msgspec
 
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.moments import at_time, clock, day_clock, span, zone
+from yarnspec.observe.forms.resource_words import asks_in_words, resources_in_words
 from yarnspec.observe.forms.told import clipped, told
 from yarnspec.observe.page.container_rows import containers_by_host, over_time, shown_containers
 from yarnspec.observe.page.drawing import percent, took
@@ -122,6 +123,8 @@ def _context(scene: Scene, source: Source, live: Live | None) -> dict[str, Any]:
         "copies": copies,
         "more_copies": more_copies,
         "executors": over_time(scene),
+        "resources": resources_in_words(document.resources, scene.now_ms) if document.resources is not None else "",
+        "asks": asks_in_words(document.asks, len(document.asks)),
         "by_host": containers_by_host(scene),
         "containers": containers,
         "more_containers": more_containers,

@@ -62,6 +62,7 @@ class PageFold:
         self.would_be_slow: dict[str, tuple[int, str]] = {}
         self.wanted: list[tuple[int, int]] = []
         self.pending: list[tuple[int, str]] = []
+        self.phases: list[tuple[int, str, str]] = []
         self.restored: list[tuple[int, rec.ShuffleRestored]] = []
         self.last: deque[Record] = deque(maxlen=SHOWN_EVENTS)
         self.counts: Counter[str] = Counter()
@@ -359,6 +360,10 @@ class PageFold:
                 self._not_started(command.stage, command.stage_attempt, command.index, command.reason)
             case commands.SlowHostNotBlocked(host=host, reason=reason) | commands.RefuseBlock(host=host, reason=reason):
                 self.spared[host] = reason
+            case commands.EnterPhase(phase=phase, waits_for=waits_for):
+                # The phase is told again when the application waits for something else in it.
+                if not self.phases or self.phases[-1][1] != phase:
+                    self._step(self.phases, (time_ms, phase, waits_for), FoldedKind.PHASES, itemgetter(0))
             case commands.BeginEpoch(epoch=epoch):
                 if self._epoch > self._epoch_before + 1:
                     self.missing.skip_epochs(self._epoch_before + 1, self._epoch - 1, time_ms)

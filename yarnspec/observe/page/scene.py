@@ -17,7 +17,7 @@ from yarnspec.observe.page.spans import StageSpan
 from yarnspec.observe.page.speeds import Speeds, speeds_of
 
 _HOW: dict[int, str] = {
-    State.RUNNING: "runs", State.SUCCESS: "ok", State.FAILED: "failed", State.KILLED: "killed",
+    State.RUNNING: "runs", State.SUCCESS: "finished", State.FAILED: "failed", State.KILLED: "ended early",
     LOST_WITH_DRIVER: "lost with the driver",
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The application in three to six sentences with numbers, the worst first."""
+"""The application in three to six sentences with numbers, the worst first; in fewer before its first task."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ import numpy as np
 
 from yarnspec.core.messages.observations import State
 from yarnspec.observe.forms.document import StatusDocument
-from yarnspec.observe.forms.moments import day_clock, span
+from yarnspec.observe.forms.moments import day_clock
 from yarnspec.observe.forms.told import clipped
-from yarnspec.observe.page.drawing import took
+from yarnspec.observe.page.drawing import times, took
 from yarnspec.observe.page.scene import Scene
 from yarnspec.observe.page.spans import BlockSpan, Moment
 from yarnspec.observe.page.stage_rows import lateness_of
 
-_MOST = 6
+_LEAST, _MOST = 3, 6
 _MOST_OF_A_KIND = 2
 _LONG_REASON = 220
+_NO_REASON = "no reason is known"
+_LONG_NAME = 80
 _TONES = {"bad": 0, "warn": 1, "good": 2, "calm": 3}
 
 
@@ -34,10 +36,37 @@ def sentences(scene: Scene) -> list[Sentence]:
     """The worst few; how it stands comes first where it failed, last where all is well."""
     found = [*_losses(scene), *_hosts(scene), *_failures(scene), *_stages(scene), *_waiting(scene), *_copies(scene)]
     if _ended_badly(scene.document):
-        found.insert(0, _outcome(scene))
-        return found[:_MOST]
+        calm = [*_even_hosts(scene), *_longest_stage(scene)]
+        return [_outcome(scene), *found, *calm[: max(0, _LEAST - 1 - len(found))]][:_MOST]
     found = sorted(found, key=lambda one: _TONES[one.tone])[: _MOST - 1]
-    return [*found, _outcome(scene)]
+    calm = [*_even_hosts(scene), *_longest_stage(scene)]
+    return [*found, *calm[: max(0, _LEAST - 1 - len(found))], _outcome(scene)]
+
+
+def _even_hosts(scene: Scene) -> list[Sentence]:
+    """That no host was slow, or how many there were."""
+    speeds, busy = scene.speeds, [one for one in range(len(scene.hosts)) if len(scene.of_host(one))]
+    compared = [one for one in busy if speeds.compared[one]]
+    if len(compared) < 2 or any(speeds.slow(one) for one in compared):  # noqa: PLR2004 - one alone is not compared
+        ran = f"{_count(len(scene.attempts), 'task attempt')} ran on {_count(len(busy), 'host')}."
+        return [Sentence("calm", ran)] if busy else []
+    worst = max(compared, key=lambda one: float(speeds.factor[one]))
+    factor = float(speeds.factor[worst])
+    words = f"Host {scene.hosts[worst]} took {factor:.1f} times as long as others, and no host took longer"
+    if factor < 1.05:  # noqa: PLR2004 - 1.0 in the words
+        words = "All hosts took about as long as each other"
+    return [Sentence("calm", f"{words} ({_count(len(compared), 'host')} compared).")]
+
+
+def _longest_stage(scene: Scene) -> list[Sentence]:
+    """In which stage most of the time went."""
+    stages = [one for one in scene.fold.stages if one.ended_ms is not None]
+    if not stages:
+        return []
+    longest = max(stages, key=lambda one: (one.ended_ms or 0) - one.began_ms)
+    name = f" ({clipped(longest.name, _LONG_NAME)})" if longest.name else ""
+    length = took((longest.ended_ms or 0) - longest.began_ms)
+    return [Sentence("calm", f"Stage {longest.label}{name} took longest: {length} of {took(scene.scale.length_ms)}.")]
 
 
 def _outcome(scene: Scene) -> Sentence:
@@ -56,9 +85,10 @@ def _outcome(scene: Scene) -> Sentence:
     if not document.started_ms and not scene.fold.first_ms:
         return Sentence("calm", f"It has not begun: YARN says {document.state}.")
     if not tasks.total:
-        return Sentence("calm", f"It runs for {whole}, and has run no task so far.")
-    running = f", {tasks.running:,} run" if tasks.running else ""
-    return Sentence("calm", f"It runs for {whole}: {tasks.finished:,} of {tasks.total:,} tasks are done{running}.")
+        return Sentence("calm", f"It has been running for {whole}, and has run no task so far.")
+    running = f", {tasks.running:,} {'is' if tasks.running == 1 else 'are'} running" if tasks.running else ""
+    done = f"{tasks.finished:,} of {tasks.total:,} tasks are done"
+    return Sentence("calm", f"It has been running for {whole}: {done}{running}.")
 
 
 def _ended_badly(document: StatusDocument) -> bool:
@@ -101,8 +131,8 @@ def _losses(scene: Scene) -> list[Sentence]:
     last = lost[-1]
     words = [f"At {day_clock(last.time_ms)} {_short(last.text)}"]
     if len(lost) > 1:
-        words = [f"Driver or application master died {len(lost)} times. The last time: at {day_clock(last.time_ms)} "
-                 f"{_short(last.text)}"]  # fmt: skip
+        words = [f"The driver or the application master died {times(len(lost))}. The last time, at "
+                 f"{day_clock(last.time_ms)}: {_short(last.text)}"]  # fmt: skip
     count = _lost_at(scene, last)
     if count:
         words.append(f"{_count(count, 'task attempt')} ran then and {'was' if count == 1 else 'were'} lost.")
@@ -172,11 +202,10 @@ def _blocked_host(scene: Scene, host: str, blocks: list[BlockSpan]) -> Sentence:
 def _blocked(scene: Scene, blocks: list[BlockSpan]) -> str:
     whole = sum((one.ended_ms if one.ended_ms is not None else scene.scale.end_ms) - one.began_ms for one in blocks)
     open_now = blocks[-1].ended_ms is None and not scene.ended
-    verb = "has it blocked since" if open_now else "blocked it"
     if open_now:
-        return f"yarnspec {verb} {day_clock(blocks[-1].began_ms)} (cause: {blocks[-1].cause})."
-    times = "" if len(blocks) == 1 else f"{len(blocks)} times, "
-    return f"yarnspec {verb} {times}for {took(whole)} (cause: {blocks[-1].cause})."
+        return f"yarnspec has blocked it since {day_clock(blocks[-1].began_ms)} (cause: {blocks[-1].cause})."
+    often = "" if len(blocks) == 1 else f"{times(len(blocks))}, "
+    return f"yarnspec blocked it {often}for {took(whole)} (cause: {blocks[-1].cause})."
 
 
 def _failures(scene: Scene) -> list[Sentence]:
@@ -185,12 +214,13 @@ def _failures(scene: Scene) -> list[Sentence]:
     if not len(failed):
         return []
     sample = failed[-2000:].tolist()
-    reasons = Counter(scene.failure(row) or "no reason is known" for row in sample)
-    reason, _ = reasons.most_common(1)[0]
+    reasons = Counter(scene.failure(row) or _NO_REASON for row in sample)
+    [(reason, _)] = reasons.most_common(1)
+    why = "The records do not say why." if reason == _NO_REASON else f"Most often: {_short(reason)}"
     hosts = Counter(scene.host_at(row) for row in sample)
     host, on_host = hosts.most_common(1)[0]
     where = f" {on_host:,} of them ran on {host}." if len(hosts) > 1 and on_host * 2 > len(sample) else ""
-    return [Sentence("warn", f"{_count(len(failed), 'task attempt')} failed.{where} Most often: {_short(reason)}")]
+    return [Sentence("warn", f"{_count(len(failed), 'task attempt')} failed.{where} {why}")]
 
 
 def _stages(scene: Scene) -> list[Sentence]:
@@ -225,7 +255,7 @@ def _copies(scene: Scene) -> list[Sentence]:
     ledger = speculation.ledger
     words = f"{_count(ledger.copies_launched, 'copy', 'copies')} ran, {ledger.copies_won:,} of them finished first"
     if ledger.gained_ms:
-        words += f": about {span(ledger.gained_ms)} of tasks' time gained, {took(ledger.wasted_ms or 0)} wasted"
+        words += f": about {took(ledger.gained_ms)} of tasks' time gained, {took(ledger.wasted_ms or 0)} wasted"
     return [Sentence("good" if ledger.copies_won else "calm", f"{words}.")]
 
 

@@ -169,7 +169,7 @@ def _copy(scene: Scene, row: int, rows: list[int], asked: dict[tuple[int, int], 
     return CopyRow(
         task=f"{scene.fold.stages[place].stage}.{index}",
         original=f"{scene.host_at(original)}, {took(int(attempts.took_ms[original]))}" if original is not None else "-",
-        copy=f"{scene.host_at(row)}, {took(copy_took)}",
+        copy=f"{scene.host_at(row)}, {took(copy_took)}" + (", failed" if attempts.failed[row] else ""),
         winner=won,
         tone=tone,
         balance=balance,

@@ -20,7 +20,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from yarnspec.observe.forms.document import StatusDocument
+from yarnspec.observe.forms.document import StageStatus, StatusDocument
 from yarnspec.observe.forms.told import visible
 
 _SHOWN_STAGES = 4
@@ -212,7 +212,7 @@ def changes(before: StatusDocument | None, now: StatusDocument) -> Iterator[str]
     for stage in now.stages:
         if known.get((stage.stage, stage.stage_attempt)) != stage.state:
             words = {"RUNNING": f"runs {stage.tasks} tasks", "SUCCEEDED": "is done", "FAILED": "failed"}
-            yield f"stage {stage.stage} {words[stage.state]}: {short_stage(stage.name)}"
+            yield f"stage {stage_number(stage)} {words[stage.state]}: {short_stage(stage.name)}"
     yield from (f"{_WARNING}{warning}" for warning in now.warnings if warning not in was.warnings)
 
 
@@ -226,11 +226,12 @@ def state_in_words(document: StatusDocument) -> str:
 
 def picture(document: StatusDocument, now_ms: int) -> RenderableType:
     """The status in a few lines."""
+    end_ms = document.finished_ms if document.finished_ms is not None else now_ms
     head = Text.assemble(
         (document.application_id, "bold"),
         "  ",
         (state_in_words(document), _STYLES.get(document.state, "cyan")),
-        f"  {_stopwatch(now_ms - document.started_ms)}" if document.started_ms is not None else "",
+        f"  {_stopwatch(end_ms - document.started_ms)}" if document.started_ms is not None else "",
         no_wrap=True,
         overflow="ellipsis",
     )
@@ -243,7 +244,7 @@ def picture(document: StatusDocument, now_ms: int) -> RenderableType:
         for stage in active[:_SHOWN_STAGES]:
             bar = ProgressBar(total=max(1, stage.tasks), completed=stage.finished, width=_BAR_WIDTH)
             name = Text(_shortened(short_stage(stage.name)), no_wrap=True, overflow="ellipsis")
-            table.add_row(f"  stage {stage.stage}", bar, f"{stage.finished}/{stage.tasks}", name)
+            table.add_row(f"  stage {stage_number(stage)}", bar, f"{stage.finished}/{stage.tasks}", name)
         lines.append(table)
         if len(active) > _SHOWN_STAGES:
             lines.append(Text(f"  and {len(active) - _SHOWN_STAGES} more stages"))
@@ -251,10 +252,10 @@ def picture(document: StatusDocument, now_ms: int) -> RenderableType:
         lines.append(Text(f"  tasks {document.tasks.finished}/{document.tasks.total}"))
     if not document.ended:
         lines.extend(Text(f"  {said}") for said in (_copies(document), _kept(document)) if said)
-    lines.extend(
-        Text(f"  blocked {one.host}: {visible(one.reason)}", no_wrap=True, overflow="ellipsis", style="yellow")
-        for one in document.blocked_hosts[:_SHOWN_STAGES]
-    )
+        lines.extend(
+            Text(f"  blocked {one.host}: {visible(one.reason)}", no_wrap=True, overflow="ellipsis", style="yellow")
+            for one in document.blocked_hosts[:_SHOWN_STAGES]
+        )
     return Group(*lines)
 
 
@@ -273,6 +274,11 @@ def _kept(document: StatusDocument) -> str:
     if recovery is None or not recovery.saved_outputs:
         return ""
     return f"{recovery.restored_outputs} of {recovery.saved_outputs} map outputs of earlier epochs are used again"
+
+
+def stage_number(stage: StageStatus) -> str:
+    """A stage's number, with that of its attempt where it is not the first."""
+    return str(stage.stage) if stage.stage_attempt == 0 else f"{stage.stage}.{stage.stage_attempt}"
 
 
 def short_stage(name: str) -> str:

@@ -1,0 +1,35 @@
+"""What an application has and waits for, in words. For the terminal and the page."""
+
+from __future__ import annotations
+
+from yarnspec.core.messages.commands import RULE_WORDS
+from yarnspec.observe.forms.document import AskStatus, ResourcesStatus
+from yarnspec.observe.forms.moments import span
+
+_SHOWN_ASKS = 4
+_SHOWN_NAMES = 4
+
+
+def resources_in_words(resources: ResourcesStatus, now_ms: int) -> str:
+    """The phase, for how long, and what the application waits for."""
+    words = f"{resources.phase.replace('_', ' ')} for {span(now_ms - resources.since_ms)}"
+    if resources.phase in ("finished", "failed"):
+        return words
+    if resources.desired:
+        words += f"; {resources.have} executors, at least {resources.sufficient}, at most {resources.desired}"
+    if resources.waits_for:
+        words += f"; waits for {resources.waits_for}"
+        if resources.until_ms is not None:
+            words += f", {span(max(0, resources.until_ms - now_ms))} more"
+    return words
+
+
+def asks_in_words(asks: tuple[AskStatus, ...], most: int = _SHOWN_ASKS) -> str:
+    """How many containers are asked for, and where: at most so many places, and how many containers elsewhere."""
+    words = [f"{one.containers} {RULE_WORDS[one.rule]}{_named(one.hosts)}" for one in asks[:most]]
+    rest = sum(one.containers for one in asks[most:])
+    return "; ".join([*words, f"{rest} elsewhere (-o json)"] if rest else words)
+
+
+def _named(hosts: tuple[str, ...]) -> str:
+    return f" {', '.join(hosts[:_SHOWN_NAMES])}{', …' if len(hosts) > _SHOWN_NAMES else ''}" if hosts else ""
