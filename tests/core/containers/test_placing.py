@@ -337,7 +337,7 @@ def test_hosts_without_the_resource_types_of_an_executor_take_none() -> None:
     world.tell(
         ev.HostsReported(
             hosts=tuple(
-                ev.HostReport(host=host, free_memory_mb=9 * SIZE_MB, free_resources=types)
+                ev.HostReport(host=host, free_memory_mb=9 * SIZE_MB, resources=types, free_resources=types)
                 for host, types in free.items()
             )
         )

@@ -21,6 +21,7 @@ from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.asks import Ask
 from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.containers.placement_model import HostLoad, Loads, Step, uneven
+from yarnspec.core.containers.profiles import lacks
 from yarnspec.core.messages.commands import Command, PlacementRule, RelaxPlacement, Warn
 from yarnspec.core.messages.events import ExecutorProfile, HostReport
 from yarnspec.core.messages.settings import Settings
@@ -250,7 +251,7 @@ class Placing:
 
     def _host_loads(self, ours: _Ours, executors: Counter[str], size: ExecutorProfile) -> Iterator[HostLoad]:
         for host in self._usable:
-            if size.resources.keys() <= self._hosts.reports[host].free_resources.keys():
+            if not lacks(self._hosts.reports[host], size):
                 yield HostLoad(host, executors[host], self._room_reported(host, size, ours), self._factor(host))
 
     def uneven(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from yarnspec.core.messages.events import ExecutorProfile
+from yarnspec.core.messages.events import ExecutorProfile, HostReport
 from yarnspec.core.messages.settings import Settings, slots_of
 
 USUAL = 0
@@ -57,3 +57,17 @@ class Profiles:
     def of(self, number: int) -> ExecutorProfile:
         """The profile with this number."""
         return self._others.get(number, self.usual)
+
+
+def lacks(host: HostReport, size: ExecutorProfile) -> str:
+    """What a host has too little of, even if it ran nothing else; empty if it could hold an executor of this size.
+
+    Cores are left out: not every scheduler counts them.
+    """
+    if 0 < host.memory_mb < size.memory_mb:
+        return f"it has {host.memory_mb} MiB, and an executor needs {size.memory_mb}"
+    for name, amount in size.resources.items():
+        there = host.resources.get(name, 0)
+        if there < amount:
+            return f"it has {there} of {name}, and an executor needs {amount}" if there else f"it has no {name}"
+    return ""

@@ -32,8 +32,9 @@ class HostReport(msgspec.Struct, frozen=True, kw_only=True):
     """One NodeManager as the ResourceManager reports it; ``host`` is the node id without its port.
 
     ``free_memory_mb``: memory that no container of any application uses; null if it is not told. The event log has it
-    as it was when the host changed otherwise. ``free_resources``: the same of each further resource type that the host
-    has. ``suits``: the user's constraint can hold there, by the host's attributes.
+    as it was when the host changed otherwise. ``resources``: how much the host has in all of each further resource
+    type; ``free_resources``: how much of that is free. ``suits``: the user's constraint can hold there, by the host's
+    attributes.
     """
 
     host: str
@@ -42,6 +43,7 @@ class HostReport(msgspec.Struct, frozen=True, kw_only=True):
     memory_mb: int = 0
     vcores: int = 0
     free_memory_mb: int | None = None
+    resources: dict[str, int] = {}
     free_resources: dict[str, int] = {}
     labels: tuple[str, ...] = ()
     suits: bool = True

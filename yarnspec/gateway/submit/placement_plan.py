@@ -10,8 +10,9 @@ import msgspec
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.containers.placing import Placing
+from yarnspec.core.containers.profiles import lacks
 from yarnspec.core.messages.commands import PlacementRule
-from yarnspec.core.messages.events import HostReport
+from yarnspec.core.messages.events import ExecutorProfile, HostReport
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
 from yarnspec.core.options.placement import PlacementSettings
@@ -122,7 +123,7 @@ def _planned(
             PlannedHost(
                 host=one.host,
                 free_memory_mb=one.free_memory_mb or 0,
-                why_not=blocked.get(one.host, "") or _why_unfit(one, settings.executor_resources),
+                why_not=blocked.get(one.host, "") or _why_unfit(one, table.profiles.usual),
                 containers=tuple(each for each in asked if each.hosts[:1] == (one.host,)),
             )
             for one in sorted(known.reports.values(), key=lambda one: one.host)
@@ -133,13 +134,10 @@ def _planned(
     )
 
 
-def _why_unfit(host: HostReport, needed: Iterable[str]) -> str:
+def _why_unfit(host: HostReport, size: ExecutorProfile) -> str:
     if host.state != "RUNNING":
         return f"it is {host.state}"
-    lacking = [name for name in needed if name not in host.free_resources]
-    if lacking:
-        return f"it has no {' and no '.join(lacking)}"
-    return "" if host.suits else "your constraint does not hold there"
+    return lacks(host, size) or ("" if host.suits else "your constraint does not hold there")
 
 
 def plan_of_application(application: Application) -> PlacementPlan:
