@@ -143,9 +143,16 @@ def _summary(document: StatusDocument, now_ms: int) -> Table:
 
 
 def _asks(document: StatusDocument) -> str:
-    words = [f"{one.containers} {RULE_WORDS[one.rule]}{_named(one.hosts)}" for one in document.asks[:_SHOWN_ASKS]]
+    words = [
+        f"{one.containers}{_of_profile(one.profile)} {RULE_WORDS[one.rule]}{_named(one.hosts)}"
+        for one in document.asks[:_SHOWN_ASKS]
+    ]
     rest = sum(one.containers for one in document.asks[_SHOWN_ASKS:])
     return "; ".join([*words, f"{rest} elsewhere (-o json)"] if rest else words)
+
+
+def _of_profile(profile: int) -> str:
+    return f" of resource profile {profile}" if profile else ""
 
 
 def _named(hosts: tuple[str, ...]) -> str:
@@ -295,14 +302,18 @@ def _reach(block: BlockStatus) -> str:
 
 
 def _containers(document: StatusDocument) -> Table:
-    table = columns("CONTAINER", "HOST", "ROLE", "STATE")
+    profiles = any(one.profile for one in document.containers)
+    table = columns("CONTAINER", "HOST", "ROLE", *(["PROFILE"] if profiles else []), "STATE")
     live = [one for one in document.containers if one.state != "COMPLETE"]
     gone = [one for one in document.containers if one.state == "COMPLETE"]
     for one in (*live, *gone[-_SHOWN_ENDED_CONTAINERS:]):
         role = one.role if one.executor_id is None else f"{one.role} {one.executor_id}"
-        table.add_row(plain(one.id), plain(one.host), plain(role), _container_state(one))
+        profile = "" if one.executor_id is None else str(one.profile)
+        table.add_row(
+            plain(one.id), plain(one.host), plain(role), *([profile] if profiles else []), _container_state(one)
+        )
     if len(gone) > _SHOWN_ENDED_CONTAINERS:
-        table.add_row(f"and {len(gone) - _SHOWN_ENDED_CONTAINERS} that ended before (-o json)", "", "", "")
+        table.add_row(f"and {len(gone) - _SHOWN_ENDED_CONTAINERS} that ended before (-o json)")
     return table
 
 
