@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import PROPERTIES, Submit, Yarnspec, started
+from integration.lives import durable_outputs, opened
 from integration.submitting import SMALL, Submission
 from integration.waiting import wait_for
 from yarnspec.minicluster import MiniCluster
@@ -22,8 +22,8 @@ PENS, GPUS = "acme.io/pen", "yarn.io/gpu"
 THERE = 4
 """So many of each type a host has."""
 PATIENCE_S = 90
-DURABLE_S = 3
-"""What was recorded so long ago is on HDFS."""
+MAPS = 2
+"""So many map outputs has the stage of the profile."""
 HEAP_MB, OVERHEAD_MB = 700, 384
 DYNAMIC = {
     "spark.dynamicAllocation.enabled": "true",
@@ -166,6 +166,12 @@ def test_a_stage_runs_on_executors_of_its_profile(
     # YARN gives memory in steps of its smallest container.
     assert wanted[0] <= sizes(cluster, application)[container][0] < wanted[0] + 128
     assert used(cluster)[PENS] == 2
+    planned = yarnspec("plan", application, "-o", "json").expect(0).document
+    (profile,) = planned["profiles"]
+    assert (profile["memory_mb"], profile["cores"], profile["slots"]) == (*wanted, 2)
+    assert profile["resources"] == {PENS: 2}
+    drawn = Counter(one["profile"] for host in planned["hosts"] for one in host["containers"])
+    assert drawn[profile["id"]] == 1
     (tmp_path / "large").touch()
     stage = step(submission, "large")
     assert (stage["containers"], stage["sum"]) == ([container], 1)
@@ -192,7 +198,8 @@ def test_the_outputs_of_such_a_stage_outlive_the_driver(
         (tmp_path / name).touch()
     made = step(submission, "large")
     step(submission, "after")
-    time.sleep(DURABLE_S)
+    with opened(cluster, application) as running:
+        wait_for("the journal", lambda: durable_outputs(running) == MAPS, PATIENCE_S)
     next(each for each in cluster.processes(application) if each.what == "driver-jvm").kill()
     again = step(submission, "large", epoch=2)
     assert again == made
