@@ -109,7 +109,7 @@ class Executors:
 
     def _target_changed(self, event: ev.TargetExecutorsChanged, _now_ms: int) -> list[Command]:
         self._containers.aim(self._goal(max(0, event.count)))
-        self._containers.profiles.aim(event.profiles)
+        self._containers.profiles.aim(event.profiles, event.local_tasks)
         return [warned for one in event.profiles if one.count for warned in self._warn_if_too_large(one)]
 
     def _warn_if_too_large(self, profile: ev.ExecutorProfile) -> list[Command]:

@@ -205,14 +205,28 @@ class ExecutorProfile(msgspec.Struct, frozen=True, kw_only=True):
     resources: dict[str, int] = {}
 
 
+class LocalTasks(msgspec.Struct, frozen=True, kw_only=True):
+    """The tasks of a resource profile's stages whose data lie on hosts, by dynamic allocation's count.
+
+    ``hosts``: how many of the ``tasks`` have data on each host, at least one. A task with copies of its data on several
+    hosts counts on each. Of very many hosts only those with the most are told.
+    """
+
+    profile: int = 0
+    tasks: int
+    hosts: dict[str, int]
+
+
 class TargetExecutorsChanged(Event, frozen=True):
     """Spark wants this many executors in all (fixed number, or dynamic allocation's current wish).
 
     ``profiles``: beside them it wants executors of other sizes, each for the stages of one resource profile.
+    ``local_tasks``: near which hosts it would like them, for each profile with such tasks.
     """
 
     count: int
     profiles: tuple[ExecutorProfile, ...] = ()
+    local_tasks: tuple[LocalTasks, ...] = ()
 
     @property
     def of_profiles(self) -> int:

@@ -266,8 +266,8 @@ class Final(msgspec.Struct, frozen=True, kw_only=True):
 class AskStatus(msgspec.Struct, frozen=True, kw_only=True):
     """So many containers are asked for by the same rule: on one of ``hosts``, or anywhere when there are none.
 
-    ``rule`` is ``spread``, ``several``, ``require``, ``limit``, ``avoid`` or empty (``commands.PlacementRule``).
-    ``profile`` is the resource profile of their executors.
+    ``rule`` is ``spread``, ``prefer``, ``several``, ``require``, ``limit``, ``avoid`` or empty
+    (``commands.PlacementRule``). ``profile`` is the resource profile of their executors.
     """
 
     rule: PlacementRule
