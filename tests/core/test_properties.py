@@ -50,6 +50,7 @@ local_tasks = st.lists(
         ev.LocalTasks,
         profile=st.integers(0, 3),
         tasks=st.integers(0, 9),
+        total=st.integers(0, 9),
         hosts=st.dictionaries(st.sampled_from(HOSTS), st.integers(0, 5)),
     ),
     max_size=2,

@@ -187,7 +187,7 @@ def test_what_the_driver_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             {
                 **{"seq": 2, "type": "target_executors", "count": 5},
                 "profiles": [{"id": 1, "count": 2, "memory_mb": 3, "heap_mb": 2, "cores": 1, "slots": 1}],
-                "local_tasks": [{"profile": 1, "tasks": 9, "hosts": {"a": 6}}],
+                "local_tasks": [{"profile": 1, "tasks": 9, "total": 8, "hosts": {"a": 6}}],
             },
         ],
         [
@@ -214,7 +214,7 @@ def test_what_the_driver_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         events.TargetExecutorsChanged(
             count=5,
             profiles=(events.ExecutorProfile(id=1, count=2, memory_mb=3, heap_mb=2),),
-            local_tasks=(events.LocalTasks(profile=1, tasks=9, hosts={"a": 6}),),
+            local_tasks=(events.LocalTasks(profile=1, tasks=9, total=8, hosts={"a": 6}),),
         ),
         events.ContainerStarted(executor_id="5", container_id="", host="h", cores=2),
         events.ExecutorsUnwanted(executor_ids=("5",)),

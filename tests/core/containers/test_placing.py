@@ -207,7 +207,7 @@ def test_the_limit_asks_for_nothing_until_the_hosts_are_known() -> None:
 def near(count: int, tasks: int, *on_hosts: int, profile: int = 0) -> ev.TargetExecutorsChanged:
     """Spark wants so many executors, for tasks of which so many have data on each host."""
     told = {host: found for host, found in zip(HOSTS, on_hosts, strict=False) if found}
-    local = ev.LocalTasks(profile=profile, tasks=tasks, hosts=told)
+    local = ev.LocalTasks(profile=profile, tasks=tasks, total=sum(on_hosts), hosts=told)
     sizes = (ev.ExecutorProfile(id=profile, count=count, memory_mb=SIZE_MB),) if profile else ()
     return ev.TargetExecutorsChanged(count=0 if profile else count, profiles=sizes, local_tasks=(local,))
 
@@ -248,6 +248,14 @@ def test_more_than_the_tasks_with_data_can_use_are_spread() -> None:
     # Spark tells of no such tasks any more: nothing is preferred.
     world.tell(ev.TargetExecutorsChanged(count=7))
     assert targets(world) == {HOSTS[1]: 2, HOSTS[0]: 2, HOSTS[2]: 2, HOSTS[3]: 1}
+
+
+def test_hosts_that_are_not_told_have_their_share_too() -> None:
+    world = begun(executors=0)
+    local = ev.LocalTasks(tasks=400, total=400, hosts={HOSTS[1]: 100, HOSTS[2]: 100})
+    world.tell(ev.TargetExecutorsChanged(count=8, local_tasks=(local,)))
+    assert targets(world) == dict.fromkeys(HOSTS, 2)
+    assert Counter(one.rule for one in wanted(world).values()) == {"prefer": 4, "spread": 4}
 
 
 def test_a_host_with_data_and_without_room_is_not_waited_for() -> None:
@@ -308,8 +316,8 @@ def test_without_spreading_no_data_are_preferred() -> None:
 
 @given(st.dictionaries(st.text(max_size=3), st.integers(1, 10**6), min_size=1, max_size=40), st.integers(0, 10**6))
 def test_shares_are_in_proportion(tasks: dict[str, int], executors: int) -> None:
-    found = shares(tasks, executors)
     total = sum(tasks.values())
+    found = shares(tasks, total, executors)
     assert all(found[host] == count * executors / total for host, count in tasks.items())
     assert sum(found.values()) == pytest.approx(executors)
 
@@ -398,7 +406,8 @@ class Case:
     @property
     def shares(self) -> dict[str, float]:
         tasks = sum(self.data)
-        return shares(dict(zip(HOSTS, self.data, strict=False)), min(self.executors, tasks)) if tasks else {}
+        told = dict(zip(HOSTS, self.data, strict=False))
+        return shares(told, tasks, min(self.executors, tasks)) if tasks else {}
 
     @property
     def truth(self) -> dict[str, int]:

@@ -126,9 +126,8 @@ class Loads:
         return load.room > 0 and self._below(load)
 
 
-def shares(tasks: Mapping[str, int], executors: int) -> dict[str, float]:
-    """The share of so many executors that each host should have; ``tasks``: how many have data there."""
-    total = sum(tasks.values())
+def shares(tasks: Mapping[str, int], total: int, executors: int) -> dict[str, float]:
+    """The share of so many executors that each host should have; ``tasks``: how many have data there, of the total."""
     return {host: count * executors / total for host, count in tasks.items()}
 
 

@@ -264,7 +264,7 @@ class Placing:
         wanted = self._containers.wanted if size.id == USUAL else size.count
         useful = min(wanted, math.ceil(local.tasks / size.slots))
         there = ours.of_profile(size.id)
-        return {host: share - there[host] for host, share in shares(local.hosts, useful).items()}
+        return {host: share - there[host] for host, share in shares(local.hosts, local.total, useful).items()}
 
     def _host_loads(
         self, ours: _Ours, executors: Counter[str], size: ExecutorProfile, lacking: Mapping[str, float]

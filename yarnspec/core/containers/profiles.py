@@ -49,7 +49,7 @@ class Profiles:
         """Take what Spark wants now. Of a profile that is not named it wants none."""
         self.forget()
         self._others.update((one.id, one) for one in profiles)
-        self._local_tasks.update((one.profile, one) for one in local_tasks if sum(one.hosts.values()) > 0)
+        self._local_tasks.update((one.profile, one) for one in local_tasks if one.total > 0)
 
     def forget(self) -> None:
         """The SparkContext that wanted them is gone. Their sizes stay known until their containers have ended."""

@@ -208,12 +208,13 @@ class ExecutorProfile(msgspec.Struct, frozen=True, kw_only=True):
 class LocalTasks(msgspec.Struct, frozen=True, kw_only=True):
     """The tasks of a resource profile's stages whose data lie on hosts, by dynamic allocation's count.
 
-    ``hosts``: how many of the ``tasks`` have data on each host, at least one. A task with copies of its data on several
-    hosts counts on each. Of very many hosts only those with the most are told.
+    ``hosts``: how many of the ``tasks`` have data on each host. A task with data on several hosts counts on each. Of
+    very many hosts only those with the most tasks are told. ``total``: the sum over all hosts, told or not.
     """
 
     profile: int = 0
     tasks: int
+    total: int
     hosts: dict[str, int]
 
 

@@ -21,10 +21,10 @@ class LocalTasksTest {
     @Test
     void aProfileIsToldWithItsTasksAndTheHostsOfTheirData() {
         List<LocalTasks> found = found(Map.of(0, 5, 1, 0), Map.of(0, Map.of("a", 2, "b", 5), 1, Map.of()));
-        assertEquals(List.of(new LocalTasks(0, 5, Map.of("a", 2, "b", 5))), found);
+        assertEquals(List.of(new LocalTasks(0, 5, 7, Map.of("a", 2, "b", 5))), found);
         ObjectNode told = new ObjectMapper().createObjectNode();
         found.get(0).tell(told);
-        assertEquals("{\"profile\":0,\"tasks\":5,\"hosts\":{\"b\":5,\"a\":2}}", told.toString());
+        assertEquals("{\"profile\":0,\"tasks\":5,\"total\":7,\"hosts\":{\"b\":5,\"a\":2}}", told.toString());
     }
 
     @Test
@@ -36,5 +36,7 @@ class LocalTasksTest {
         LocalTasks told = found(Map.of(0, 99), Map.of(0, many)).get(0);
         assertEquals(LocalTasks.MOST_HOSTS, told.hosts().size());
         assertFalse(told.hosts().containsKey("h0"));
+        int all = LocalTasks.MOST_HOSTS + 1;
+        assertEquals(all * (all + 1) / 2, told.total());
     }
 }
