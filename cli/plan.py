@@ -19,6 +19,7 @@ from yarnspec.gateway.submit.placement_plan import (
     plan_of_request,
 )
 from yarnspec.ids import is_application_id
+from yarnspec.observe.forms.document import ProfileStatus
 
 _MARKS = {"RUNNING": "●", "ALLOCATED": "◐", "planned": "○", "asked": "○"}
 _MOST_MARKS = 8
@@ -60,9 +61,10 @@ def print_plan(plan: PlacementPlan, console: Console) -> None:
         console.print(plain(f"{plan.not_asked_for} more find no place below the limit, and are not asked for"))
     console.print()
     console.print(plain(f"mode {plan.mode}" + (f", constraint {plan.constraint}" if plan.constraint else "")))
-    for line in (*plan.rules, *plan.relaxed):
+    for line in (*map(_size, plan.profiles), *plan.rules, *plan.relaxed):
         console.print(plain(line), soft_wrap=True)
-    console.print(plain("[executor rule slots]  ● runs  ◐ has its container  ○ is asked for, or would be"))
+    what = "executor profile rule slots" if plan.profiles else "executor rule slots"
+    console.print(plain(f"[{what}]  ● runs  ◐ has its container  ○ is asked for, or would be"))
 
 
 def _free(host: PlannedHost) -> str:
@@ -75,7 +77,16 @@ def _boxes(host: PlannedHost) -> str:
 
 def _box(one: PlannedContainer) -> str:
     slots = _MARKS[one.state] * max(1, min(one.slots, _MOST_MARKS)) + ("…" if one.slots > _MOST_MARKS else "")
-    return f"[{' '.join(filter(None, (one.executor_id, one.rule, slots)))}]"
+    profile = f"profile {one.profile}" if one.profile else ""
+    return f"[{' '.join(filter(None, (one.executor_id, profile, one.rule, slots)))}]"
+
+
+def _size(one: ProfileStatus) -> str:
+    types = "".join(f", {amount} of {name}" for name, amount in sorted(one.resources.items()))
+    return (
+        f"profile {one.id}: {one.wanted} executors are wanted, each with {one.memory_mb} MiB, {one.cores} cores{types} "
+        f"and {one.slots} slots"
+    )
 
 
 command = SubmitCommand(

@@ -270,14 +270,18 @@ def _reach(block: BlockStatus) -> str:
 
 
 def _containers(document: StatusDocument) -> Table:
-    table = columns("CONTAINER", "HOST", "ROLE", "STATE")
+    profiles = any(one.profile for one in document.containers)
+    table = columns("CONTAINER", "HOST", "ROLE", *(["PROFILE"] if profiles else []), "STATE")
     live = [one for one in document.containers if one.state != "COMPLETE"]
     gone = [one for one in document.containers if one.state == "COMPLETE"]
     for one in (*live, *gone[-_SHOWN_ENDED_CONTAINERS:]):
         role = one.role if one.executor_id is None else f"{one.role} {one.executor_id}"
-        table.add_row(plain(one.id), plain(one.host), plain(role), _container_state(one))
+        profile = "" if one.executor_id is None else str(one.profile)
+        table.add_row(
+            plain(one.id), plain(one.host), plain(role), *([profile] if profiles else []), _container_state(one)
+        )
     if len(gone) > _SHOWN_ENDED_CONTAINERS:
-        table.add_row(f"and {len(gone) - _SHOWN_ENDED_CONTAINERS} that ended before (-o json)", "", "", "")
+        table.add_row(f"and {len(gone) - _SHOWN_ENDED_CONTAINERS} that ended before (-o json)")
     return table
 
 

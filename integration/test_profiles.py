@@ -1,9 +1,8 @@
-"""Executors of other sizes and resource types, as the ResourceManager gives them."""
+"""Executors of other sizes and resource types, and those near HDFS blocks, as the ResourceManager gives them."""
 
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,17 +12,18 @@ import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import PROPERTIES, Submit, Yarnspec, started
+from integration.lives import durable_outputs, opened
 from integration.submitting import SMALL, Submission
 from integration.waiting import wait_for
 from yarnspec.minicluster import MiniCluster
 
-HOSTS = 2
+HOSTS, HOST_OF_BLOCKS = 2, "127.0.0.3"
 PENS, GPUS = "acme.io/pen", "yarn.io/gpu"
 THERE = 4
 """So many of each type a host has."""
 PATIENCE_S = 90
-DURABLE_S = 3
-"""What was recorded so long ago is on HDFS."""
+MAPS = 2
+"""So many map outputs has the stage of the profile."""
 HEAP_MB, OVERHEAD_MB = 700, 384
 DYNAMIC = {
     "spark.dynamicAllocation.enabled": "true",
@@ -41,11 +41,13 @@ LETS_GO = {"spark.dynamicAllocation.shuffleTracking.timeout": "4s"}
 def cluster(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, user_environment: dict[str, str]
 ) -> Iterator[Cluster]:
-    """Hosts with resource types of their own."""
+    """Hosts with resource types of their own. All blocks of HDFS are on the last one."""
     types = {
         "yarn.resource-types": f"{PENS},{GPUS}",
         f"yarn.nodemanager.resource-type.{PENS}": str(THERE),
         f"yarn.nodemanager.resource-type.{GPUS}": str(THERE),
+        # The name of the one data node is that of a host.
+        "dfs.datanode.hostname": HOST_OF_BLOCKS,
     }
     mini = MiniCluster(tmp_path_factory.mktemp("profiles"), nodes=HOSTS, pmem_check=True, properties=PROPERTIES | types)
     with started(request, mini, user_environment) as running:
@@ -166,6 +168,12 @@ def test_a_stage_runs_on_executors_of_its_profile(
     # YARN gives memory in steps of its smallest container.
     assert wanted[0] <= sizes(cluster, application)[container][0] < wanted[0] + 128
     assert used(cluster)[PENS] == 2
+    planned = yarnspec("plan", application, "-o", "json").expect(0).document
+    (profile,) = planned["profiles"]
+    assert (profile["memory_mb"], profile["cores"], profile["slots"]) == (*wanted, 2)
+    assert profile["resources"] == {PENS: 2}
+    drawn = Counter(one["profile"] for host in planned["hosts"] for one in host["containers"])
+    assert drawn[profile["id"]] == 1
     (tmp_path / "large").touch()
     stage = step(submission, "large")
     assert (stage["containers"], stage["sum"]) == ([container], 1)
@@ -192,7 +200,8 @@ def test_the_outputs_of_such_a_stage_outlive_the_driver(
         (tmp_path / name).touch()
     made = step(submission, "large")
     step(submission, "after")
-    time.sleep(DURABLE_S)
+    with opened(cluster, application) as running:
+        wait_for("the journal", lambda: durable_outputs(running) == MAPS, PATIENCE_S)
     next(each for each in cluster.processes(application) if each.what == "driver-jvm").kill()
     again = step(submission, "large", epoch=2)
     assert again == made
@@ -202,3 +211,34 @@ def test_the_outputs_of_such_a_stage_outlive_the_driver(
     told = yarnspec("events", application, "-o", "json").expect(0).lines
     asked = [one for one in told if one["type"] == "RequestContainers" and one.get("profile")]
     assert {one["epoch"] for one in asked} == {1}
+
+
+def test_executors_of_dynamic_allocation_come_where_the_blocks_are(
+    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
+) -> None:
+    """Spreading would put two on each host; the first one is asked for before anything is known of tasks."""
+    files = tmp_path / "lines"
+    files.mkdir()
+    for number in range(THERE):
+        (files / f"{number}.txt").write_text("a line\n")
+    directory = cluster.hdfs_put(files, "/near-data/lines")
+    end = tmp_path / "end"
+    options = dynamic(**{"spark.dynamicAllocation.maxExecutors": str(THERE)})
+    submission = submit("near_data.py", directory, str(end), options=options, small=False)
+    application = submission.application_id(PATIENCE_S)
+
+    def executors() -> Counter[str] | None:
+        submission.check_running()
+        am = cluster.attempts(application)[-1]["containerId"]
+        found = Counter(host for container, host in cluster.containers(application).items() if container != am)
+        return found if found.total() == THERE else None
+
+    assert wait_for(f"{THERE} executors", executors, PATIENCE_S)[HOST_OF_BLOCKS] >= THERE - 1
+    end.touch()
+    assert submission.wait().expect(0).lines == [{"lines": THERE}]
+    told = yarnspec("events", application, "-o", "json").expect(0).lines
+    wishes = [one for one in told if one["type"] == "TargetExecutorsChanged" and one.get("local_tasks")]
+    assert wishes[-1]["local_tasks"][0]["hosts"] == {HOST_OF_BLOCKS: THERE}
+    assert {want.get("rule") for one in told if one["type"] == "UpdatePlacement" for want in one["wanted"]} >= {
+        "prefer"
+    }

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import cast
 
+import msgspec
 from rich.console import Console
 
 from yarnspec.cli.plan import print_plan
 from yarnspec.core.options.placement import PlacementSettings
 from yarnspec.gateway.application.handle import Application
 from yarnspec.gateway.submit.placement_plan import PlacementPlan, plan_of_application, rules
-from yarnspec.observe.forms.document import AskStatus, BlockedHost, ContainerStatus, Relaxation, StatusDocument
+from yarnspec.observe.forms.document import (
+    AskStatus,
+    BlockedHost,
+    ContainerStatus,
+    ProfileStatus,
+    Relaxation,
+    StatusDocument,
+)
 from yarnspec.yarn.rm.rm_reports import Host
 
 DOCUMENT = StatusDocument(
@@ -37,6 +46,11 @@ def host(name: str) -> Host:
     )  # fmt: skip
 
 
+def plan_of(document: StatusDocument) -> PlacementPlan:
+    cluster = SimpleNamespace(rm=SimpleNamespace(hosts=lambda _: (host("b"), host("a"), host("c"))))
+    return plan_of_application(cast(Application, SimpleNamespace(status=lambda: document, cluster=cluster)))
+
+
 def picture(plan: PlacementPlan) -> list[str]:
     console = Console(width=200, record=True, color_system=None, highlight=False)
     print_plan(plan, console)
@@ -44,8 +58,7 @@ def picture(plan: PlacementPlan) -> list[str]:
 
 
 def test_the_picture_of_an_application_shows_what_is_there_and_what_is_asked_for() -> None:
-    cluster = SimpleNamespace(rm=SimpleNamespace(hosts=lambda _: (host("b"), host("a"), host("c"))))
-    plan = plan_of_application(cast(Application, SimpleNamespace(status=lambda: DOCUMENT, cluster=cluster)))
+    plan = plan_of(DOCUMENT)
     assert picture(plan)[:6] == [
         "a          4.0g free  [1 ●●]",
         "b          4.0g free  [2 ◐] [spread ○]",
@@ -55,6 +68,34 @@ def test_the_picture_of_an_application_shows_what_is_there_and_what_is_asked_for
         "mode blacklist",
     ]
     assert "b gave none" in picture(plan)
+
+
+def test_executors_of_a_profile_are_drawn_with_its_number_and_told_with_its_size() -> None:
+    document = msgspec.structs.replace(
+        DOCUMENT,
+        containers=(
+            ContainerStatus(id="c2", host="a", role="executor", state="RUNNING", executor_id="1", cores=2),
+            ContainerStatus(id="c3", host="b", role="executor", state="RUNNING", executor_id="2", cores=8, profile=3),
+        ),
+        asks=(AskStatus(rule="spread", containers=1, hosts=("b",), profile=3), AskStatus(rule="", containers=1)),
+        profiles=(ProfileStatus(id=3, wanted=2, memory_mb=4096, cores=8, slots=4, resources={"yarn.io/gpu": 1}),),
+    )
+    plan = plan_of(document)
+    assert picture(plan) == [
+        "a          4.0g free  [1 ●●]",
+        "b          4.0g free  [2 profile 3 ●●●●] [profile 3 spread ○○○○]",
+        "c          4.0g free  takes none: a disk",
+        "any host              [○]",
+        "",
+        "mode blacklist",
+        "profile 3: 2 executors are wanted, each with 4096 MiB, 8 cores, 1 of yarn.io/gpu and 4 slots",
+        "b gave none",
+        "[executor profile rule slots]  ● runs  ◐ has its container  ○ is asked for, or would be",
+    ]
+    assert json.loads(msgspec.json.encode(plan))["hosts"][1]["containers"] == [
+        {"executor_id": "2", "state": "RUNNING", "slots": 4, "profile": 3, "rule": "", "hosts": []},
+        {"executor_id": "", "state": "asked", "slots": 4, "profile": 3, "rule": "spread", "hosts": ["b"]},
+    ]
 
 
 def test_the_rules_say_what_gives_way_and_what_does_not() -> None:

@@ -14,6 +14,7 @@ from tests.gateway.cluster import AM, APP, EXECUTOR, HOSTS, HandMadeCluster, Han
 from yarnspec.cli.status import print_status
 from yarnspec.core.messages.figures import StageMetrics
 from yarnspec.observe.forms.document import (
+    AskStatus,
     BlockedHost,
     BlockStatus,
     ContainerStatus,
@@ -62,6 +63,22 @@ def row(name: str, document: StatusDocument) -> str:
         print_status(document, console, 1_700_000_030_000)
     (line,) = [line for line in capture.get().splitlines() if line.startswith(name)]
     return line
+
+
+def test_the_profile_of_executors_is_shown_where_there_are_several() -> None:
+    executors = (
+        ContainerStatus(id="c1", host="h", role="executor", state="RUNNING", executor_id="1"),
+        ContainerStatus(id="c2", host="h", role="executor", state="RUNNING", executor_id="2", profile=3),
+    )
+    usual = msgspec.structs.replace(DOCUMENT, containers=executors[:1])
+    assert row("CONTAINER", usual).split() == ["CONTAINER", "HOST", "ROLE", "STATE"]
+    both = msgspec.structs.replace(
+        DOCUMENT, containers=executors, asks=(AskStatus(rule="spread", containers=2, hosts=("h",), profile=3),)
+    )
+    assert row("CONTAINER", both).split() == ["CONTAINER", "HOST", "ROLE", "PROFILE", "STATE"]
+    assert row("c1", both).split() == ["c1", "h", "executor", "1", "0", "RUNNING"]
+    assert row("c2", both).split() == ["c2", "h", "executor", "2", "3", "RUNNING"]
+    assert row("asked for", both).endswith("2 of resource profile 3 to spread them, on h")
 
 
 class TestStatus:

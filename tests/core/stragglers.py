@@ -101,14 +101,17 @@ class Stragglers(World):
     # stages and tasks
 
     def stage(
-        self, stage: int, tasks: int, flags: StageFlag = NO_FLAGS, stage_attempt: int = 0, name: str = "a stage"
+        self,
+        stage: int,
+        tasks: int,
+        flags: StageFlag = NO_FLAGS,
+        stage_attempt: int = 0,
+        name: str = "a stage",
+        *,
+        profile: int = 0,
     ) -> list[Command]:
-        return self.rows(
-            (
-                RowKind.STAGE_STARTED,
-                {"stage": stage, "stage_attempt": stage_attempt, "tasks": tasks, "flags": int(flags), "text": name},
-            )
-        )
+        told = {"stage": stage, "stage_attempt": stage_attempt, "tasks": tasks, "flags": int(flags), "text": name}
+        return self.rows((RowKind.STAGE_STARTED, told | {"profile": profile}))
 
     def stage_ends(self, stage: int, state: State = State.SUCCESS, stage_attempt: int = 0) -> list[Command]:
         return self.rows((RowKind.STAGE_ENDED, {"stage": stage, "stage_attempt": stage_attempt, "state": int(state)}))

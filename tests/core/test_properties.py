@@ -45,6 +45,16 @@ profiles = st.lists(
     max_size=2,
     unique_by=lambda one: one.id,
 ).map(tuple)
+local_tasks = st.lists(
+    st.builds(
+        ev.LocalTasks,
+        profile=st.integers(0, 3),
+        tasks=st.integers(0, 9),
+        total=st.integers(0, 9),
+        hosts=st.dictionaries(st.sampled_from(HOSTS), st.integers(0, 5)),
+    ),
+    max_size=2,
+).map(tuple)
 timer_names = st.sampled_from(
     [
         "resource-wait",
@@ -155,7 +165,7 @@ middle_events: st.SearchStrategy[ev.Event] = st.one_of(
     st.builds(ev.DriverReady, driver_url=text),
     st.builds(ev.DriverStopping),
     st.builds(ev.DriverLost, exit_code=small, reason=text),
-    st.builds(ev.TargetExecutorsChanged, count=small, profiles=profiles),
+    st.builds(ev.TargetExecutorsChanged, count=small, profiles=profiles, local_tasks=local_tasks),
     st.builds(ev.ScaleRequested, least=st.integers(0, 4), most=st.integers(0, 5), by=text, force=st.booleans()),
     st.builds(ev.ExecutorsUnwanted, executor_ids=some_ids),
     st.builds(

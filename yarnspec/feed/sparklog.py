@@ -5,7 +5,8 @@ its output. Those columns are ``NONE``, and ``COMMITS`` and ``WRITES`` are in no
 the sizes of inputs either. In their place ``input_bytes`` of a start is the number of bytes that the winning attempt
 had read in the end. As live, this number is not known where a stage reads cached data, and where a task read no file
 and no shuffle. The log does not say when an output was lost: ``Resubmitted`` has the times of the task. The output
-counts as lost at the newest time that the log has told of by then.
+counts as lost at the newest time that the log has told of by then. A stage's resource profile is left out: a replay has
+no executors.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ final class FeedSender {
     public static void main(String[] arguments) throws Exception {
         int tasks = Integer.parseInt(arguments[0]);
         TaskFeed feed = TaskFeed.open("token", dropped -> System.out.println("dropped " + dropped));
-        TaskListener listener = new TaskListener(feed, new StageFacts(feed));
+        TaskListener listener = new TaskListener(feed, new StageFacts(feed, profile -> profile));
         SparkListenerTaskStart[] starts = new SparkListenerTaskStart[tasks];
         SparkListenerTaskEnd[] ends = new SparkListenerTaskEnd[tasks];
         TaskMetrics metrics = TaskMetrics.registered();

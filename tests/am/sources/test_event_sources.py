@@ -184,6 +184,11 @@ def test_what_the_driver_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         [
             {"seq": 1, "type": "backend_started", "driver_url": "spark://d", "ui_url": None},
             {"seq": 2, "type": "target_executors", "count": 4},
+            {
+                **{"seq": 2, "type": "target_executors", "count": 5},
+                "profiles": [{"id": 1, "count": 2, "memory_mb": 3, "heap_mb": 2, "cores": 1, "slots": 1}],
+                "local_tasks": [{"profile": 1, "tasks": 9, "total": 8, "hosts": {"a": 6}}],
+            },
         ],
         [
             {"seq": 3, "type": "executor_registered", "executor_id": "5", "host": "h", "cores": 2},
@@ -206,6 +211,11 @@ def test_what_the_driver_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert driver.posted == [
         events.DriverReady(driver_url="spark://d"),
         events.TargetExecutorsChanged(count=4),
+        events.TargetExecutorsChanged(
+            count=5,
+            profiles=(events.ExecutorProfile(id=1, count=2, memory_mb=3, heap_mb=2),),
+            local_tasks=(events.LocalTasks(profile=1, tasks=9, total=8, hosts={"a": 6}),),
+        ),
         events.ContainerStarted(executor_id="5", container_id="", host="h", cores=2),
         events.ExecutorsUnwanted(executor_ids=("5",)),
         events.JobStarted(job=2, stages=(1, 3), parents=((3, (1,)),)),

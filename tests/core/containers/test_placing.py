@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.world import HOSTS, World, names, of, only
-from yarnspec.core.containers.placement_model import HostLoad, Loads
+from yarnspec.core.containers.placement_model import HostLoad, Loads, shares
 from yarnspec.core.containers.placing import SPREAD_TIMER
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import (
@@ -204,6 +204,124 @@ def test_the_limit_asks_for_nothing_until_the_hosts_are_known() -> None:
     assert only(RequestContainers, world.tell(report(dict.fromkeys(HOSTS, 9)))).executor_ids == ("1", "2")
 
 
+def near(count: int, tasks: int, *on_hosts: int, profile: int = 0) -> ev.TargetExecutorsChanged:
+    """Spark wants so many executors, for tasks of which so many have data on each host."""
+    told = {host: found for host, found in zip(HOSTS, on_hosts, strict=False) if found}
+    local = ev.LocalTasks(profile=profile, tasks=tasks, total=sum(on_hosts), hosts=told)
+    sizes = (ev.ExecutorProfile(id=profile, count=count, memory_mb=SIZE_MB),) if profile else ()
+    return ev.TargetExecutorsChanged(count=0 if profile else count, profiles=sizes, local_tasks=(local,))
+
+
+def test_more_containers_are_asked_for_where_more_tasks_have_data() -> None:
+    world = begun(executors=0)
+    world.tell(near(5, 8, 0, 6, 2))
+    assert targets(world) == {HOSTS[1]: 4, HOSTS[2]: 1}
+    assert {one.rule for one in wanted(world).values()} == {"prefer"}
+
+
+def test_tasks_with_data_on_several_hosts_leave_the_choice_to_spreading() -> None:
+    world = begun(executors=0)
+    world.tell(near(4, 9, 9, 9, 9, 9))
+    assert targets(world) == dict.fromkeys(HOSTS, 1)
+
+
+def test_executors_that_are_near_data_already_count() -> None:
+    world = begun(executors=2)
+    world.run("1", "2", host=HOSTS[1])
+    world.tell(near(4, 4, 0, 2, 2))
+    assert targets(world) == {HOSTS[2]: 2}
+
+
+def test_containers_that_are_asked_for_near_data_count() -> None:
+    world = begun(executors=0)
+    world.tell(near(2, 8, 0, 4, 4))
+    assert targets(world) == {HOSTS[1]: 1, HOSTS[2]: 1}
+    world.tell(near(4, 8, 0, 4, 4))
+    assert targets(world) == {HOSTS[1]: 2, HOSTS[2]: 2}
+
+
+def test_more_than_the_tasks_with_data_can_use_are_spread() -> None:
+    world = begun(executors=0)
+    world.tell(near(5, 2, 0, 2))
+    assert targets(world) == {HOSTS[1]: 2, HOSTS[0]: 1, HOSTS[2]: 1, HOSTS[3]: 1}
+    assert Counter(one.rule for one in wanted(world).values()) == {"prefer": 2, "spread": 3}
+    # Spark tells of no such tasks any more: nothing is preferred.
+    world.tell(ev.TargetExecutorsChanged(count=7))
+    assert targets(world) == {HOSTS[1]: 2, HOSTS[0]: 2, HOSTS[2]: 2, HOSTS[3]: 1}
+
+
+def test_hosts_that_are_not_told_have_their_share_too() -> None:
+    world = begun(executors=0)
+    local = ev.LocalTasks(tasks=400, total=400, hosts={HOSTS[1]: 100, HOSTS[2]: 100})
+    world.tell(ev.TargetExecutorsChanged(count=8, local_tasks=(local,)))
+    assert targets(world) == dict.fromkeys(HOSTS, 2)
+    assert Counter(one.rule for one in wanted(world).values()) == {"prefer": 4, "spread": 4}
+
+
+def test_a_host_with_data_and_without_room_is_not_waited_for() -> None:
+    world = begun(free={**dict.fromkeys(HOSTS, 4), HOSTS[1]: 1}, executors=0)
+    answer = world.tell(near(3, 9, 0, 9))
+    assert of(RelaxPlacement, answer) == []
+    assert targets(world) == {HOSTS[1]: 1, HOSTS[0]: 1, HOSTS[2]: 1}
+
+
+def test_data_give_way_to_the_emptiest_hosts_when_their_host_is_silent() -> None:
+    world = begun(executors=0)
+    world.tell(near(1, 9, 0, 9))
+    relaxed = only(RelaxPlacement, late(world))
+    assert (relaxed.rule, relaxed.hosts) == ("prefer", (HOSTS[1],))
+    assert relaxed.reason == (
+        f"1 containers did not come on {HOSTS[1]} within 4 s: they may come on other hosts with data of tasks, or else "
+        "on any of the emptiest"
+    )
+    assert (wanted(world)["1"].rule, HOSTS[1] in wanted(world)["1"].hosts) == ("several", False)
+    late(world)
+    assert wanted(world)["1"].hosts == ()
+
+
+def test_spreading_gives_way_before_the_data_do() -> None:
+    """The host that lacks the most is silent: the others with data come next, and then any host."""
+    world = begun(executors=0)
+    world.tell(near(1, 9, 0, 5, 3, 3))
+    late(world)
+    (after,) = wanted(world).values()
+    assert (after.rule, set(after.hosts)) == ("prefer", {HOSTS[2], HOSTS[3]})
+    assert only(RelaxPlacement, late(world)).rule == "prefer"
+    assert {one.rule for one in wanted(world).values()} == {""}
+
+
+def test_the_limit_is_kept_where_data_are() -> None:
+    world = begun(executors=0, max_per_host=2)
+    world.tell(near(4, 9, 0, 9))
+    assert targets(world)[HOSTS[1]] == 2
+    assert targets(world).total() == 4
+    late(world)
+    assert "prefer" not in {one.rule for one in wanted(world).values()}
+
+
+def test_the_data_of_a_profile_count_for_its_executors_alone() -> None:
+    world = begun(executors=1)
+    world.run("1", host=HOSTS[1])
+    world.tell(near(2, 4, 0, 4, profile=3))
+    assert targets(world) == {HOSTS[1]: 2}
+    world.tell(ev.TargetExecutorsChanged(count=2))
+    assert HOSTS[1] not in targets(world)
+
+
+def test_without_spreading_no_data_are_preferred() -> None:
+    world = begun(executors=0, spread=False)
+    world.tell(near(2, 9, 0, 9))
+    assert [(one.hosts, one.rule) for one in wanted(world).values()] == [((), "")] * 2
+
+
+@given(st.dictionaries(st.text(max_size=3), st.integers(1, 10**6), min_size=1, max_size=40), st.integers(0, 10**6))
+def test_shares_are_in_proportion(tasks: dict[str, int], executors: int) -> None:
+    total = sum(tasks.values())
+    found = shares(tasks, total, executors)
+    assert all(found[host] == count * executors / total for host, count in tasks.items())
+    assert sum(found.values()) == pytest.approx(executors)
+
+
 loads = st.builds(HostLoad, st.sampled_from("abcdefgh"), st.integers(0, 4), st.integers(0, 5), st.floats(0.5, 9))
 
 
@@ -226,6 +344,27 @@ def test_taking_the_emptiest_host_again_and_again_is_water_filling(
         room[host] -= 1
     left = [each for each in room if each not in avoid and room[each] > 0]
     assert all(limit is not None and count[each] >= limit for each in left)
+
+
+@given(st.lists(loads, unique_by=lambda one: one.host), st.none() | st.integers(1, 4), st.data())
+def test_the_host_that_lacks_the_most_comes_first(
+    given_loads: list[HostLoad], limit: int | None, data: st.DataObject
+) -> None:
+    for one in given_loads:
+        one.lacking = data.draw(st.integers(-2, 6)) / 2
+    before = {one.host: one.lacking for one in given_loads}
+    plan = Loads(given_loads, limit)
+    while hosts := plan.preferred((), 1):
+        able = [one for one in given_loads if one.room > 0 and (limit is None or one.containers < limit)]
+        most = max(one.lacking for one in able)
+        chosen = next(one for one in able if one.host == hosts[0])
+        assert chosen.lacking == most > 0
+        assert chosen.containers == min(one.containers for one in able if one.lacking == most)
+        plan.take(hosts[0])
+        before[hosts[0]] -= 1
+    full = [one for one in given_loads if one.room <= 0 or (limit is not None and one.containers >= limit)]
+    assert all(one.lacking <= 0 or one in full for one in given_loads)
+    assert {one.host: one.lacking for one in given_loads} == before
 
 
 class Yarn:
@@ -262,6 +401,13 @@ class Case:
     limit: int
     spread: bool
     blocked: frozenset[str]
+    data: tuple[int, ...]  # how many tasks have data on each host
+
+    @property
+    def shares(self) -> dict[str, float]:
+        tasks = sum(self.data)
+        told = dict(zip(HOSTS, self.data, strict=False))
+        return shares(told, tasks, min(self.executors, tasks)) if tasks else {}
 
     @property
     def truth(self) -> dict[str, int]:
@@ -281,20 +427,20 @@ cases = st.builds(
     limit=st.integers(0, 3),
     spread=st.booleans(),
     blocked=st.frozensets(st.sampled_from(HOSTS), max_size=1),
+    data=st.just(()) | st.tuples(rooms, rooms, rooms, rooms),
 )
 
 
 @given(cases, st.data())
 def test_no_avoided_host_no_host_beyond_the_limit_an_even_spread_and_an_end(case: Case, data: st.DataObject) -> None:
     """What may come is given in any order, now or later."""
-    world = World(
-        initial_executors=case.executors, placement=PlacementSettings(spread=case.spread, max_per_host=case.limit)
-    )
+    world = World(initial_executors=0, placement=PlacementSettings(spread=case.spread, max_per_host=case.limit))
     world.start(report=False)
     for host in case.blocked:
         world.block(host)
     world.tell(report(dict(zip(case.hosts, case.reported, strict=True))))
     world.driver_ready()
+    world.tell(near(case.executors, sum(case.data), *case.data))
     blocked = {one.host for one in world.view().blocked_hosts}
     yarn = Yarn(world, case.truth)
     for step in itertools.count():
@@ -316,12 +462,15 @@ def test_no_avoided_host_no_host_beyond_the_limit_an_even_spread_and_an_end(case
         assert counts.total() == min(case.executors, sum(case.truth[one] for one in case.truth.keys() - blocked))
     if case.spread and not case.wrong and not of(RelaxPlacement, world.commands):
         with_room = [one for one in case.truth.keys() - blocked if yarn.room[one] > 0]
-        assert all(counts[one] >= min(max(counts.values()) - 1, case.limit or 99) for one in with_room if counts)
+        evenly = (counts[one] >= min(max(counts.values()) - 1, case.limit or 99) for one in with_room if counts)
+        assert any(case.data) or all(evenly)
+        lacking = [one for one in with_room if counts[one] < min(case.shares.get(one, 0), case.limit or 99)]
+        assert not lacking or all(counts[one] < case.shares.get(one, 0) + 1 for one in counts)
     assert case.limit or no_rule_comes_back(world)
 
 
 def no_rule_comes_back(world: World) -> bool:
-    ranks = {"spread": 1, "several": 2, "": 3}
+    ranks = {"spread": 1, "prefer": 1, "several": 2, "": 3}
     seen: dict[str, int] = {}
     for one in (one for update in of(UpdatePlacement, world.commands) for one in update.wanted):
         if ranks[one.rule] < seen.get(one.id, 0):
@@ -337,7 +486,7 @@ def test_hosts_without_the_resource_types_of_an_executor_take_none() -> None:
     world.tell(
         ev.HostsReported(
             hosts=tuple(
-                ev.HostReport(host=host, free_memory_mb=9 * SIZE_MB, free_resources=types)
+                ev.HostReport(host=host, free_memory_mb=9 * SIZE_MB, resources=types, free_resources=types)
                 for host, types in free.items()
             )
         )

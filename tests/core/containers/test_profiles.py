@@ -6,13 +6,14 @@ from collections import Counter
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.world import HOSTS, World, names, of, only
 from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.containers.placing import SPREAD_TIMER
-from yarnspec.core.containers.profiles import USUAL, Profiles
+from yarnspec.core.containers.profiles import USUAL, Profiles, lacks
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import (
     FinishApplication,
@@ -24,8 +25,9 @@ from yarnspec.core.messages.commands import (
 )
 from yarnspec.core.messages.settings import PlacementSettings, Settings
 
+GPU = {"yarn.io/gpu": 1}
 LARGE = ev.ExecutorProfile(
-    id=3, count=2, memory_mb=4096, heap_mb=3000, cores=4, slots=2, resources={"yarn.io/gpu": 1}
+    id=3, count=2, memory_mb=4096, heap_mb=3000, cores=4, slots=2, resources=GPU
 )  # fmt: skip
 
 
@@ -157,11 +159,11 @@ def test_sizes_and_resource_types_count_where_containers_are_spread() -> None:
     world.start(report=False)
     # The first two hosts have room for three usual ones or one large one, and only the last two have GPUs.
     free_mb = (4300, 4300, 4300, 1500)
-    gpus: tuple[dict[str, int], ...] = ({}, {}, {"yarn.io/gpu": 1}, {"yarn.io/gpu": 1})
+    gpus: tuple[dict[str, int], ...] = ({}, {}, GPU, GPU)
     world.tell(
         ev.HostsReported(
             hosts=tuple(
-                ev.HostReport(host=host, free_memory_mb=mb, free_resources=types)
+                ev.HostReport(host=host, free_memory_mb=mb, resources=types, free_resources=types)
                 for host, mb, types in zip(HOSTS, free_mb, gpus, strict=True)
             )
         )
@@ -181,7 +183,7 @@ def test_a_host_that_gives_none_of_one_size_is_asked_for_another() -> None:
     world.start(report=False)
     report = ev.HostsReported(
         hosts=tuple(
-            ev.HostReport(host=host, free_memory_mb=mb, free_resources={"yarn.io/gpu": 1})
+            ev.HostReport(host=host, free_memory_mb=mb, resources=GPU, free_resources=GPU)
             for host, mb in zip(HOSTS, (9500, 9000), strict=False)
         )
     )
@@ -201,8 +203,8 @@ def limited(gpus: tuple[int, ...], *, executors: int) -> World:
     world = World(initial_executors=executors, placement=PlacementSettings(max_per_host=1))
     world.start(report=False)
     hosts = [
-        ev.HostReport(host=host, free_memory_mb=9000, free_resources={"yarn.io/gpu": count} if count else {})
-        for host, count in zip(HOSTS, gpus, strict=False)
+        ev.HostReport(host=host, free_memory_mb=9000, resources=types, free_resources=types)
+        for host, types in zip(HOSTS, ({"yarn.io/gpu": count} for count in gpus), strict=False)
     ]
     world.tell(ev.HostsReported(hosts=tuple(hosts)))
     world.driver_ready()
@@ -285,12 +287,39 @@ def test_any_wishes_leave_as_many_executors_as_spark_wants(
             assert asked[number] == sum(one.state == "wanted" for one in live)
 
 
-def test_a_profile_that_fits_on_no_host_is_a_warning_once() -> None:
+@pytest.mark.parametrize(
+    "host",
+    [
+        ev.HostReport(host=HOSTS[1], memory_mb=3000, vcores=8, resources=GPU),
+        ev.HostReport(host=HOSTS[1], memory_mb=9000, vcores=3, resources=GPU),
+        ev.HostReport(host=HOSTS[1], memory_mb=9000, vcores=8),
+        ev.HostReport(host=HOSTS[1], memory_mb=9000, vcores=8, resources={"yarn.io/gpu": 0}),
+    ],
+)
+def test_a_profile_that_fits_on_no_host_is_a_warning_once(host: ev.HostReport) -> None:
     world = started()
-    world.tell(ev.HostsReported(hosts=(ev.HostReport(host=HOSTS[1], memory_mb=3000, vcores=8),)))
+    world.tell(ev.HostsReported(hosts=(host,)))
     world.tell(target(1, LARGE))
     world.tell(target(1, large(1)))
     assert [one for one in world.warnings if "resource profile" in one] == [
         "an executor of resource profile 3 needs 4096 MiB, 4 cores, 1 of yarn.io/gpu, and no running host has all of "
         "that: the stage waits"
     ]
+
+
+def test_a_host_with_too_few_of_a_resource_type_is_no_place_for_such_an_executor() -> None:
+    world = limited((1, 2, 4), executors=0)
+    wish = msgspec.structs.replace(LARGE, count=3, resources={"yarn.io/gpu": 2})
+    answer = world.tell(target(0, wish))
+    assert {one.hosts for one in wanted(world)} == {(HOSTS[1],), (HOSTS[2],)}
+    assert len(only(RequestContainers, answer).executor_ids) == 2
+    assert "1 executors are not asked for" in world.warnings[-1]
+
+
+def test_what_a_host_has_too_little_of_is_said() -> None:
+    host = ev.HostReport(host="h", memory_mb=5000, resources={"yarn.io/gpu": 2})
+    assert lacks(host, LARGE) == ""
+    assert lacks(host, msgspec.structs.replace(LARGE, memory_mb=6000)) == "it has 5000 MiB, and an executor needs 6000"
+    four = msgspec.structs.replace(LARGE, resources={"yarn.io/gpu": 4})
+    assert lacks(host, four) == "it has 2 of yarn.io/gpu, and an executor needs 4"
+    assert lacks(ev.HostReport(host="h"), LARGE) == "it has no yarn.io/gpu"

@@ -441,15 +441,16 @@ def test_an_executor_that_is_blocked_by_itself_is_stood_in_for() -> None:
     assert len(only(RequestContainers, world.pass_ms(5_000)).executor_ids) == 1
 
 
-def test_none_stands_in_for_a_stage_that_may_be_of_a_profile() -> None:
-    """Its tasks may wait for executors of the profile: more of the usual ones would stand idle, and come again."""
+def test_none_stands_in_for_a_stage_of_a_profile() -> None:
+    """Its tasks wait for executors of the profile: more of the usual ones would stand idle, and come again."""
     world = Stragglers(hosts=(H2, H3), slots=1)
     profile = ev.ExecutorProfile(id=7, count=0, memory_mb=4096)
     world.tell(ev.TargetExecutorsChanged(count=2, profiles=(profile,)))
     world.block(H3)
-    world.stage(0, 4)
+    world.stage(0, 4, profile=7)
     assert of(RequestContainers, world.pass_ms(10_000)) == []
-    world.launch(0, 0, "1")
+    # The next stage is of the usual size, which is known before its first task starts.
+    world.stage(1, 4)
     assert len(only(RequestContainers, world.pass_ms(5_000)).executor_ids) == 1
 
 
@@ -532,11 +533,11 @@ def test_a_copy_waits_for_a_slot_of_its_stages_profile_and_none_is_asked_for_bes
     for executor_id, host in zip(asked, (H4, H3), strict=True):
         world.executor(executor_id, host, cores=1)
     world.tell(ev.JobStarted(job=0, stages=(0, 1)))
-    world.stage(0, 2)
+    world.stage(0, 2, profile=7)
     quick, _slow = (world.launch(0, index, executor_id) for index, executor_id in enumerate(asked))
     world.pass_ms(900)
     world.end(quick)
-    world.stage(1, 1)
+    world.stage(1, 1, profile=7)
     world.launch(1, 0, asked[0])
     answer = world.pass_ms(60_000)
     assert of(LaunchCopy, answer)

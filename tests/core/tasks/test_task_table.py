@@ -243,12 +243,12 @@ def test_an_empty_batch_is_nothing() -> None:
 def test_attempts_of_a_stage_s_attempts_are_kept_apart() -> None:
     those = TaskWorld()
     for attempt in (0, 1):
-        those.rows.add(RowKind.STAGE_STARTED, stage=4, stage_attempt=attempt, time_ms=T0, tasks=2, flags=0)
+        those.rows.add(RowKind.STAGE_STARTED, stage=4, stage_attempt=attempt, time_ms=T0, tasks=2, profile=attempt)
         those.rows.add(
             RowKind.TASK_STARTED, stage=4, stage_attempt=attempt, time_ms=T0, index=0, task_id=attempt, launch_ms=T0
         )
     those.observe()
-    assert [each.running for each in those.table.stages.values()] == [1, 1]
+    assert [(each.running, each.profile) for each in those.table.stages.values()] == [(1, 0), (1, 1)]
 
 
 def test_the_longest_originals() -> None:

@@ -74,7 +74,8 @@ def test_clients_and_daemons_agree_on_addresses_and_class_path(tmp_path: Path) -
 
 def test_further_properties_go_where_they_belong_and_win(tmp_path: Path) -> None:
     queue = "yarn.scheduler.capacity.root.queues"
-    home = write(tmp_path, properties={queue: "default,other", "yarn.log-aggregation-enable": "false", "x": "<&>"})
+    own = {"yarn.log-aggregation-enable": "false", "dfs.datanode.hostname": "127.0.0.3", "x": "<&>"}
+    home = write(tmp_path, properties={queue: "default,other"} | own)
 
     scheduler = written(home.daemon_conf("resourcemanager") / "capacity-scheduler.xml")
     assert scheduler[queue] == "default,other"
@@ -83,6 +84,7 @@ def test_further_properties_go_where_they_belong_and_win(tmp_path: Path) -> None
         assert site["yarn.log-aggregation-enable"] == "false"
         assert site["x"] == "<&>"
         assert queue not in site
+        assert written(conf / "hdfs-site.xml")["dfs.datanode.hostname"] == "127.0.0.3"
 
 
 class TestScripts:

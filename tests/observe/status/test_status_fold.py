@@ -125,6 +125,24 @@ def test_executors_of_other_sizes_count_and_are_told_apart() -> None:
     )
     assert document.wanted_containers == 3
     assert [(one.executor_id, one.profile) for one in document.containers] == [(None, 0), ("1", 3)]
+    assert [(one.id, one.wanted, one.memory_mb) for one in document.profiles] == [(3, 2, 2048)]
+
+
+def test_a_profile_is_told_as_long_as_an_executor_has_it() -> None:
+    profile = events.ExecutorProfile(id=3, count=1, memory_mb=2048)
+    wanted = commands.WantedContainer(id="1", memory_mb=2048, vcores=1, profile=3)
+    logged: list[Event | Command] = [
+        attempt(),
+        READY,
+        events.TargetExecutorsChanged(count=1, profiles=(profile,)),
+        commands.UpdatePlacement(reason="a test", version=1, blocked_hosts=(), wanted=(wanted,)),
+        commands.RequestContainers(reason="a test", executor_ids=("1",), profile=profile),
+    ]
+    assert [(one.profile, one.containers) for one in status(*logged).asks] == [(3, 1)]
+    logged += [STARTED, events.TargetExecutorsChanged(count=1)]
+    assert [(one.id, one.wanted) for one in status(*logged).profiles] == [(3, 0)]
+    logged.append(events.ContainerLost(executor_id="1", container_id=FIRST, host="127.0.0.4", exit_code=0))
+    assert status(*logged).profiles == ()
 
 
 def test_a_reason_for_waiting_is_gone_when_nothing_is_waited_for() -> None:

@@ -211,7 +211,8 @@ class DriverEvents:
                 event: Event | None = events.DriverReady(driver_url=told["driver_url"], ui_url=told.get("ui_url"))
             case "target_executors":
                 profiles = msgspec.convert(told.get("profiles", ()), tuple[events.ExecutorProfile, ...])
-                event = events.TargetExecutorsChanged(count=told["count"], profiles=profiles)
+                local_tasks = msgspec.convert(told.get("local_tasks", ()), tuple[events.LocalTasks, ...])
+                event = events.TargetExecutorsChanged(count=told["count"], profiles=profiles, local_tasks=local_tasks)
             case "kill_executors":
                 event = events.ExecutorsUnwanted(executor_ids=tuple(told["ids"]))
             case "executor_registered":

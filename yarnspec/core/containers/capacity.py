@@ -9,15 +9,11 @@ from typing import NamedTuple
 
 from yarnspec.core.containers.executor_rows import Executor
 from yarnspec.core.containers.executor_table import ExecutorTable
-from yarnspec.core.containers.profiles import USUAL
 from yarnspec.core.messages.settings import Settings, slots_of
-from yarnspec.core.tasks.stagetasks import StageTasks
 from yarnspec.core.tasks.task_table import TaskTable
 
 WORTH_IT = 0.05
 """A slow host is kept when the work ends sooner with it by at least this share: below, its tasks only cost slots."""
-_LOOKED_AT = 100
-"""So many attempts of a stage are looked at for an executor that is still there."""
 _TAIL = 2.0
 """A straggler at the end costs this many ordinary tasks' time at most: it is found, and a copy runs instead."""
 
@@ -60,30 +56,6 @@ class Slots:
             if row.host not in beside:
                 by_profile[row.profile] += free[row.executor_id]
         return by_profile
-
-    def profile_of(self, stage: StageTasks) -> int:
-        """The profile of the executors that a stage's tasks run on: Spark starts none of them elsewhere.
-
-        A stage of which no task has started counts as one of the usual size.
-        """
-        profile = self._seen_profile(stage)
-        return USUAL if profile is None else profile
-
-    def surely_usual(self, stage: StageTasks) -> bool:
-        """Whether a stage's tasks run on usual executors, and not perhaps on those of a profile.
-
-        Its first task shows which executors Spark uses for a stage.
-        """
-        return self._seen_profile(stage) == USUAL
-
-    def _seen_profile(self, stage: StageTasks) -> int | None:
-        if not self._containers.profiles.others:
-            return USUAL
-        for number in stage.rows["executor"][::-1][:_LOOKED_AT]:
-            row = self._containers.row(stage.places.executor_names[int(number)])
-            if row is not None:
-                return row.profile
-        return None
 
     def by_host(self, profile: int) -> Counter[str]:
         """All slots of a profile's executors by host."""

@@ -4,17 +4,22 @@ The rules of one container, in the words of ``docs/placement.md``:
 
     hard    avoid, the user's constraint, at most K on one host    never relaxed
     soft    spread                                                 relaxed first, in the order of ``STEPS``
+            prefer                                                 relaxed with the last step
             require                                                relaxed last, by whoever required the host
 
 Spreading is water-filling: the next container goes to the host with the fewest of ours. Among equals a host that is not
 slow comes first, then the one with the most room. A host without room by the ResourceManager's last report does not
-count. Everything here is plain values; ``placing.py`` keeps the books.
+count.
+
+Hosts with data of waiting tasks are preferred. Each of them should have its share of the executors that these tasks can
+use (``shares``). While hosts lack executors of their share, a container goes to the one that lacks the most. Spreading
+decides among equals, and for all other containers. Everything here is plain values; ``placing.py`` keeps the books.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -38,13 +43,15 @@ _SPEED_CLASSES = 2
 class HostLoad:
     """One host: our containers there or asked for there, and how many more of this size fit.
 
-    ``factor`` says how many times slower than usual tasks run there, as far as that is known.
+    ``factor`` says how many times slower than usual tasks run there, as far as that is known. ``lacking``: how many
+    more the host should have to be near the data of waiting tasks.
     """
 
     host: str
     containers: int = 0
     room: int = 0
     factor: float = 1.0
+    lacking: float = 0
 
     @property
     def rank(self) -> tuple[int, int, int, str]:
@@ -61,6 +68,7 @@ class Loads:
     def __init__(self, hosts: Iterable[HostLoad], max_per_host: int | None = None) -> None:
         self._by_host = {one.host: one for one in hosts}
         self._most = max_per_host
+        self._preferred = [one for one in self._by_host.values() if one.lacking > 0]
         self._heap = [(one.rank, one.host) for one in self._by_host.values() if self._open(one)]
         heapq.heapify(self._heap)
 
@@ -74,6 +82,7 @@ class Loads:
             return
         load.containers += 1
         load.room -= 1
+        load.lacking -= 1
         if self._open(load):
             heapq.heappush(self._heap, (load.rank, host))
 
@@ -93,6 +102,11 @@ class Loads:
             heapq.heappush(self._heap, entry)
         return tuple(found)
 
+    def preferred(self, avoid: Collection[str] = (), most: int = MOST_NAMED) -> tuple[str, ...]:
+        """The hosts with room that lack executors near data, at most so many; first the one that lacks the most."""
+        lacking = [one for one in self._preferred if one.lacking > 0 and self._open(one) and one.host not in avoid]
+        return tuple(one.host for one in heapq.nsmallest(most, lacking, key=lambda one: (-one.lacking, one.rank)))
+
     def full(self, avoid: Collection[str] = ()) -> str | None:
         """The emptiest of the hosts below the limit, whether it has room now or not; None when all are at the limit."""
         below = [one for one in self._by_host.values() if self._below(one) and one.host not in avoid]
@@ -110,6 +124,11 @@ class Loads:
 
     def _open(self, load: HostLoad) -> bool:
         return load.room > 0 and self._below(load)
+
+
+def shares(tasks: Mapping[str, int], total: int, executors: int) -> dict[str, float]:
+    """The share of so many executors that each host should have; ``tasks``: how many have data there, of the total."""
+    return {host: count * executors / total for host, count in tasks.items()}
 
 
 def uneven(hosts: Iterable[HostLoad], max_per_host: int | None = None, most: int = MOST_MOVED) -> tuple[str, ...]:

@@ -1,10 +1,10 @@
 """Gives each container that is asked for its place, and relaxes a rule that the cluster cannot keep.
 
-The places come from the rules of ``placement_model.py``. A container is first asked for strictly on the host that
-spreading gives it. When that host does not answer in time, it may come on one of the emptiest hosts, then anywhere. The
-time counts from the call that told the ResourceManager. Each step is told as ``RelaxPlacement`` with its reason. A
-container that is required on a host is asked for there until the room that required it lets go
-(``ExecutorTable.set_required_hosts``).
+The places come from the rules of ``placement_model.py``. A container is first asked for strictly on one host: near the
+data of waiting tasks, or where spreading puts it. When that host does not answer in time, it may come on one of several
+hosts with such data, or else of the emptiest hosts. Then it may come anywhere. The time counts from the call that told
+the ResourceManager. Each step is told as ``RelaxPlacement`` with its reason. A container that is required on a host is
+asked for there until the room that required it lets go (``ExecutorTable.set_required_hosts``).
 
 The limit ``placement.max_per_host`` is hard. Under it every ask names one host, and counts on it: so no two asks can
 fill the same place. An ask that waits in vain moves on to another host once, and again when the hosts change. A
@@ -14,13 +14,15 @@ executors: some hosts do not have what a size needs.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.asks import Ask
 from yarnspec.core.containers.executor_table import ExecutorTable
-from yarnspec.core.containers.placement_model import HostLoad, Loads, Step, uneven
+from yarnspec.core.containers.placement_model import MOST_NAMED, STEPS, HostLoad, Loads, Step, shares, uneven
+from yarnspec.core.containers.profiles import USUAL, lacks
 from yarnspec.core.messages.commands import Command, PlacementRule, RelaxPlacement, Warn
 from yarnspec.core.messages.events import ExecutorProfile, HostReport
 from yarnspec.core.messages.settings import Settings
@@ -40,14 +42,20 @@ class _Ours:
 
     def __init__(self) -> None:
         self.executors: Counter[str] = Counter()
+        self._by_profile: dict[int, Counter[str]] = {}
         self._taken: dict[str, Counter[str]] = {}
 
     def add(self, host: str, size: ExecutorProfile) -> None:
         """One more executor of this size is there, or asked for there."""
         self.executors[host] += 1
+        self._by_profile.setdefault(size.id, Counter())[host] += 1
         taken = self._taken.setdefault(host, Counter())
         taken[_MEMORY] += size.memory_mb
         taken.update(size.resources)
+
+    def of_profile(self, profile: int) -> Counter[str]:
+        """How many executors of a profile each host has."""
+        return self._by_profile.get(profile, Counter())
 
     def since(self, before: _Ours, host: str) -> Mapping[str, int]:
         """How much more is taken on a host than before; what is less has not been reported as free yet."""
@@ -246,23 +254,37 @@ class Placing:
             # An ask for several hosts binds none of them.
             if id(ask) not in without and len(ask.named) == 1:
                 ours.add(ask.named[0], self._profiles.of(ask.wanted.profile))
-        return Loads(self._host_loads(ours, ours.executors, size), self._limit)
+        return Loads(self._host_loads(ours, ours.executors, size, self._lacking(ours, size)), self._limit)
 
-    def _host_loads(self, ours: _Ours, executors: Counter[str], size: ExecutorProfile) -> Iterator[HostLoad]:
+    def _lacking(self, ours: _Ours, size: ExecutorProfile) -> Mapping[str, float]:
+        """How many more executors of this size the hosts should have that hold data of waiting tasks."""
+        local = self._profiles.local_tasks(size.id)
+        if local is None:
+            return {}
+        wanted = self._containers.wanted if size.id == USUAL else size.count
+        useful = min(wanted, math.ceil(local.tasks / size.slots))
+        there = ours.of_profile(size.id)
+        return {host: share - there[host] for host, share in shares(local.hosts, local.total, useful).items()}
+
+    def _host_loads(
+        self, ours: _Ours, executors: Counter[str], size: ExecutorProfile, lacking: Mapping[str, float]
+    ) -> Iterator[HostLoad]:
         for host in self._usable:
-            if size.resources.keys() <= self._hosts.reports[host].free_resources.keys():
-                yield HostLoad(host, executors[host], self._room_reported(host, size, ours), self._factor(host))
+            if not lacks(self._hosts.reports[host], size):
+                room = self._room_reported(host, size, ours)
+                yield HostLoad(host, executors[host], room, self._factor(host), lacking.get(host, 0))
 
     def uneven(self) -> tuple[str, ...]:
         """The hosts that have an executor too many, once for each; none without spreading, or while some are asked for.
 
-        Executors that are required on a host stay there: with saved outputs to wait for nothing is uneven.
+        Executors that are required on a host stay there: with saved outputs to wait for nothing is uneven. Those that
+        are near data of waiting tasks stay, too.
         """
         self._heed_hosts()
-        if not self._options.spread or self._asks.all:
+        if not self._options.spread or self._asks.all or self._profiles.local_tasks(USUAL) is not None:
             return ()
         there = Counter(row.host for row in self._containers.rows if row.state == "running" and row.ordinary)
-        return uneven(self._host_loads(self._there(), there, self._profiles.usual), self._limit)
+        return uneven(self._host_loads(self._there(), there, self._profiles.usual, {}), self._limit)
 
     # one ask
 
@@ -273,11 +295,9 @@ class Placing:
             loads.take(ask.required)
             self._asks.put(ask, hosts=(ask.required,), strict=True, rule="require")
             return True
-        hosts = self._hosts_for(ask, loads) if self.spreads and ask.step != "anywhere" else ()
+        rule, hosts = self._hosts_for(ask, loads) if self.spreads and ask.step != "anywhere" else ("", ())
         if hosts:
             loads.take(hosts[0])
-            limited = self._limit is not None and (ask.step == "hosts" or not self._options.spread)
-            rule: PlacementRule = "limit" if limited else _RULES[ask.step]
             self._asks.put(ask, hosts=hosts, not_hosts=ask.avoid, strict=True, rule=rule)
             if self._limit is None or ask.step == "host":
                 ask.waits = True
@@ -290,12 +310,19 @@ class Placing:
         self._asks.put(ask, hosts=(), not_hosts=ask.avoid, strict=False, rule="avoid" if ask.avoid else "")
         return not told
 
-    def _hosts_for(self, ask: Ask, loads: Loads) -> tuple[str, ...]:
-        one = ask.step == "host" or self._limit is not None
-        found = loads.several(ask.avoid, 1) if one else loads.several(ask.avoid)
+    def _hosts_for(self, ask: Ask, loads: Loads) -> tuple[PlacementRule, tuple[str, ...]]:
+        """On which hosts to ask now, the emptiest one first, and by which rule."""
+        most = 1 if ask.step == "host" or self._limit is not None else MOST_NAMED
+        # Under the limit the second step is any other host. An executor for copies has no data to be near to.
+        prefers = self._options.spread and not ask.extra and (ask.step == "host" or self._limit is None)
+        if prefers and (preferred := loads.preferred(ask.avoid, most)):
+            return "prefer", preferred
+        limited = self._limit is not None and (ask.step == "hosts" or not self._options.spread)
+        rule: PlacementRule = "limit" if limited else _RULES[ask.step]
+        found = loads.several(ask.avoid, most)
         if not found and self._limit is not None and (full := loads.full(ask.avoid)) is not None:
-            return (full,)
-        return found
+            return rule, (full,)
+        return rule, found
 
     @property
     def _room_is_known(self) -> bool:
@@ -306,14 +333,19 @@ class Placing:
         if self._due_ms is None or now_ms < self._due_ms:
             return []
         late = self._asks.place_again(lambda ask: ask.due_ms is not None and ask.due_ms <= now_ms)
-        by_step = {step: [ask for ask in late if ask.step == step] for step in _NEXT}
-        return [self._relaxed_by(asks, step) for step, asks in by_step.items() if asks]
+        alike: dict[tuple[Step, PlacementRule], list[Ask]] = {}
+        for ask in sorted(late, key=lambda ask: STEPS.index(ask.step)):
+            rule: PlacementRule = "prefer" if ask.wanted.rule == "prefer" else _RULES[ask.step]
+            alike.setdefault((ask.step, rule), []).append(ask)
+        return [self._relaxed_by(asks, step, rule) for (step, rule), asks in alike.items()]
 
-    def _relaxed_by(self, asks: list[Ask], step: Step) -> RelaxPlacement:
+    def _relaxed_by(self, asks: list[Ask], step: Step, rule: PlacementRule) -> RelaxPlacement:
         hosts = tuple(sorted({host for ask in asks for host in ask.named}))
         for profile in {ask.wanted.profile for ask in asks}:
             self._note_silent({host for ask in asks if ask.wanted.profile == profile for host in ask.named}, profile)
         wider = "on any of the emptiest hosts" if step == "host" else "anywhere"
+        if rule == "prefer" and step == "host":
+            wider = "on other hosts with data of tasks, or else on any of the emptiest"
         if self._limit is not None:
             wider = "on another host below the limit"
         shown = ", ".join(hosts[:_SHOWN_HOSTS]) + (", …" if len(hosts) > _SHOWN_HOSTS else "")
@@ -324,7 +356,7 @@ class Placing:
         self._relaxed.update(dict.fromkeys(hosts, said))
         for ask in asks:
             ask.step = _NEXT[step]
-        return RelaxPlacement(rule=_RULES[step], wanted=tuple(ask.wanted.id for ask in asks), hosts=hosts, reason=said)
+        return RelaxPlacement(rule=rule, wanted=tuple(ask.wanted.id for ask in asks), hosts=hosts, reason=said)
 
     def _note_silent(self, hosts: set[str], profile: int) -> None:
         """These hosts gave no container of this size.

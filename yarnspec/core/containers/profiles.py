@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from yarnspec.core.messages.events import ExecutorProfile
+from yarnspec.core.messages.events import ExecutorProfile, HostReport, LocalTasks
 from yarnspec.core.messages.settings import Settings, slots_of
 
 USUAL = 0
@@ -33,6 +33,7 @@ class Profiles:
             resources=settings.executor_resources,
         )
         self._others: dict[int, ExecutorProfile] = {}
+        self._local_tasks: dict[int, LocalTasks] = {}
 
     @property
     def others(self) -> tuple[ExecutorProfile, ...]:
@@ -44,16 +45,36 @@ class Profiles:
         """How many executors Spark wants of all profiles beside the usual one."""
         return sum(one.count for one in self._others.values())
 
-    def aim(self, profiles: Iterable[ExecutorProfile]) -> None:
+    def aim(self, profiles: Iterable[ExecutorProfile], local_tasks: Iterable[LocalTasks] = ()) -> None:
         """Take what Spark wants now. Of a profile that is not named it wants none."""
         self.forget()
         self._others.update((one.id, one) for one in profiles)
+        self._local_tasks.update((one.profile, one) for one in local_tasks if one.total > 0)
 
     def forget(self) -> None:
         """The SparkContext that wanted them is gone. Their sizes stay known until their containers have ended."""
+        self._local_tasks.clear()
         for number, one in self._others.items():
             self._others[number] = msgspec.structs.replace(one, count=0)
 
     def of(self, number: int) -> ExecutorProfile:
         """The profile with this number."""
         return self._others.get(number, self.usual)
+
+    def local_tasks(self, number: int) -> LocalTasks | None:
+        """The tasks that would find their data on some hosts, if an executor of this profile came there."""
+        return self._local_tasks.get(number)
+
+
+def lacks(host: HostReport, size: ExecutorProfile) -> str:
+    """What a host has too little of, even if it ran nothing else; empty if it could hold an executor of this size.
+
+    Cores are left out: not every scheduler counts them.
+    """
+    if 0 < host.memory_mb < size.memory_mb:
+        return f"it has {host.memory_mb} MiB, and an executor needs {size.memory_mb}"
+    for name, amount in size.resources.items():
+        there = host.resources.get(name, 0)
+        if there < amount:
+            return f"it has {there} of {name}, and an executor needs {amount}" if there else f"it has no {name}"
+    return ""

@@ -157,7 +157,7 @@ class SlowHostPolicy:
         spared: list[SlowHostNotBlocked] = []
         tasks_left: Counter[int] = Counter()
         for stage in self._table.stages.values():
-            tasks_left[self._slots.profile_of(stage)] += stage.left
+            tasks_left[stage.profile] += stage.left
         for slow in self._speeds.slow():
             key = Key("application", slow.host)
             if (

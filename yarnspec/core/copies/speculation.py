@@ -379,7 +379,7 @@ class Speculation:
         self._hosts_seen = False
         if any(stage.unlaunched for stage in self.table.stages.values()):
             free = self._slots.free_beside(self.blocklist.hosts)
-            self.copies.free_slots = lambda stage: free[self._slots.profile_of(stage)]
+            self.copies.free_slots = lambda stage: free[stage.profile]
         worst, slow = self.detector.judge(self.table, now_ms, self.copies.put_off(now_ms))
         self.metrics.slow = Counter(slow)
         commands: list[Command] = []

@@ -126,7 +126,7 @@ class SpeculativeContainers:
         A block for slowness is not counted: it is short, and was made because the others are enough.
         """
         stages = self._table.stages.values()
-        waiting = sum(stage.unlaunched for stage in stages if self._slots.surely_usual(stage))
+        waiting = sum(stage.unlaunched for stage in stages if stage.profile == USUAL)
         blocks = [block for block in self._blocklist.blocks if block.level in WIDE and block.cause != "slow"]
         hosts = {block.host for block in blocks if not block.executor_id}
         executors = {block.executor_id for block in blocks if block.executor_id}
@@ -147,14 +147,14 @@ class SpeculativeContainers:
         rows = [row for row in self._slots.running() if row.executor_id not in self._leaving_since_ms]
         rows = [row for row in rows if free[row.executor_id]]
         stages = self._table.stages.values()
-        unlaunched = sum(stage.unlaunched for stage in stages if self._slots.profile_of(stage) == USUAL)
+        unlaunched = sum(stage.unlaunched for stage in stages if stage.profile == USUAL)
         needy = []
         for task in waiting[:_LOOKED_AT]:
             stage = self._table.stages.get(task.key[:2])
             if stage is None:
                 continue
             taken = stage.hosts_of(task.key[2]) if rows else ()
-            profile = self._slots.profile_of(stage)
+            profile = stage.profile
             found = next((row for row in rows if row.profile == profile and self._fits(row, task.key, taken)), None)
             if found is not None:
                 free[found.executor_id] -= 1
@@ -208,9 +208,7 @@ class SpeculativeContainers:
             self._forget(executor_id)
         stages = [(task.key, self._table.stages.get(task.key[:2])) for task in waiting[:_LOOKED_AT]]
         copies = [
-            (key, stage.hosts_of(key[2]))
-            for key, stage in stages
-            if stage is not None and self._slots.profile_of(stage) == USUAL
+            (key, stage.hosts_of(key[2])) for key, stage in stages if stage is not None and stage.profile == USUAL
         ]
         for row in self._containers.extra_executors:
             if row.state == "running":

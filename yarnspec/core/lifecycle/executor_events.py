@@ -13,7 +13,7 @@ from yarnspec.core.containers.blame import blame, shorten
 from yarnspec.core.containers.deaths import YoungDeath, YoungDeaths
 from yarnspec.core.containers.executor_rows import Executor
 from yarnspec.core.containers.executor_table import ExecutorTable
-from yarnspec.core.containers.profiles import USUAL
+from yarnspec.core.containers.profiles import USUAL, lacks
 from yarnspec.core.containers.removals import Removals
 from yarnspec.core.lifecycle.driver import Route
 from yarnspec.core.lifecycle.phases import Lifecycle
@@ -109,13 +109,13 @@ class Executors:
 
     def _target_changed(self, event: ev.TargetExecutorsChanged, _now_ms: int) -> list[Command]:
         self._containers.aim(self._goal(max(0, event.count)))
-        self._containers.profiles.aim(event.profiles)
+        self._containers.profiles.aim(event.profiles, event.local_tasks)
         return [warned for one in event.profiles if one.count for warned in self._warn_if_too_large(one)]
 
     def _warn_if_too_large(self, profile: ev.ExecutorProfile) -> list[Command]:
         """A profile whose executors fit on no running host: Spark waits for them without an end."""
         hosts = [one for one in self._hosts.reports.values() if one.state == "RUNNING" and one.memory_mb]
-        if profile.id in self._warned_of or not hosts or any(_could_hold(host, profile) for host in hosts):
+        if profile.id in self._warned_of or not hosts or any(_fits(host, profile) for host in hosts):
             return []
         self._warned_of.add(profile.id)
         types = "".join(f", {count} of {name}" for name, count in sorted(profile.resources.items()))
@@ -231,7 +231,6 @@ class Executors:
         return [self._timers.set(BACKOFF_TIMER, now_ms + delay_ms, said)]
 
 
-def _could_hold(host: ev.HostReport, profile: ev.ExecutorProfile) -> bool:
+def _fits(host: ev.HostReport, profile: ev.ExecutorProfile) -> bool:
     """Whether a host that runs nothing else could have such an executor."""
-    large_enough = host.memory_mb >= profile.memory_mb and host.vcores >= profile.cores
-    return large_enough and profile.resources.keys() <= host.free_resources.keys()
+    return host.vcores >= profile.cores and not lacks(host, profile)

@@ -33,15 +33,17 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, tag=True):
         return ()
 
 
-PlacementRule = Literal["", "spread", "several", "require", "limit", "avoid"]
+PlacementRule = Literal["", "spread", "prefer", "several", "require", "limit", "avoid"]
 """The rule behind the place of a container that is asked for; empty: it may come anywhere.
 
-``spread``: the one host with the fewest of ours. ``several``: one of the emptiest hosts. ``require``: a host with saved
-outputs. ``limit``: a host below ``placement.max_per_host``. ``avoid``: anywhere but on certain hosts.
+``spread``: the one host with the fewest of ours. ``prefer``: a host with data of waiting tasks. ``several``: one of the
+emptiest hosts. ``require``: a host with saved outputs. ``limit``: a host below ``placement.max_per_host``. ``avoid``:
+anywhere but on certain hosts.
 """
 RULE_WORDS: Mapping[PlacementRule, str] = {
     "": "anywhere",
     "spread": "to spread them, on",
+    "prefer": "near the data of tasks, on",
     "several": "on one of",
     "require": "for saved outputs, on",
     "limit": "below the limit, on",

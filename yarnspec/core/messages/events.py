@@ -32,8 +32,9 @@ class HostReport(msgspec.Struct, frozen=True, kw_only=True):
     """One NodeManager as the ResourceManager reports it; ``host`` is the node id without its port.
 
     ``free_memory_mb``: memory that no container of any application uses; null if it is not told. The event log has it
-    as it was when the host changed otherwise. ``free_resources``: the same of each further resource type that the host
-    has. ``suits``: the user's constraint can hold there, by the host's attributes.
+    as it was when the host changed otherwise. ``resources``: how much the host has in all of each further resource
+    type; ``free_resources``: how much of that is free. ``suits``: the user's constraint can hold there, by the host's
+    attributes.
     """
 
     host: str
@@ -42,6 +43,7 @@ class HostReport(msgspec.Struct, frozen=True, kw_only=True):
     memory_mb: int = 0
     vcores: int = 0
     free_memory_mb: int | None = None
+    resources: dict[str, int] = {}
     free_resources: dict[str, int] = {}
     labels: tuple[str, ...] = ()
     suits: bool = True
@@ -203,14 +205,29 @@ class ExecutorProfile(msgspec.Struct, frozen=True, kw_only=True):
     resources: dict[str, int] = {}
 
 
+class LocalTasks(msgspec.Struct, frozen=True, kw_only=True):
+    """The tasks of a resource profile's stages whose data lie on hosts, by dynamic allocation's count.
+
+    ``hosts``: how many of the ``tasks`` have data on each host. A task with data on several hosts counts on each. Of
+    very many hosts only those with the most tasks are told. ``total``: the sum over all hosts, told or not.
+    """
+
+    profile: int = 0
+    tasks: int
+    total: int
+    hosts: dict[str, int]
+
+
 class TargetExecutorsChanged(Event, frozen=True):
     """Spark wants this many executors in all (fixed number, or dynamic allocation's current wish).
 
     ``profiles``: beside them it wants executors of other sizes, each for the stages of one resource profile.
+    ``local_tasks``: near which hosts it would like them, for each profile with such tasks.
     """
 
     count: int
     profiles: tuple[ExecutorProfile, ...] = ()
+    local_tasks: tuple[LocalTasks, ...] = ()
 
     @property
     def of_profiles(self) -> int:

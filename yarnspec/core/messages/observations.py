@@ -19,7 +19,7 @@ NONE = -1
 class RowKind(IntEnum):
     """The kind of a row."""
 
-    STAGE_STARTED = 1  # tasks, flags, text (the stage's name)
+    STAGE_STARTED = 1  # tasks, flags, profile, text (the stage's name)
     TASK_STARTED = 2  # launch_ms, input_bytes
     TASK_COUNTERS = 3  # the counters, as an executor's heartbeat brought them
     TASK_ENDED = 4  # state, failure, finish_ms, the counters, text (of the failure)
@@ -104,6 +104,7 @@ class Observations:
     spill_bytes: IntColumn
     tasks: IntColumn
     flags: IntColumn
+    profile: IntColumn  # the resource profile of the executors that the stage's tasks run on; 0: the usual ones
     hosts: tuple[str, ...] = ()
     executors: tuple[str, ...] = ()
     texts: dict[int, str] = field(default_factory=dict)

@@ -30,11 +30,12 @@ class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     spread: bool = True
     """Whether containers are spread over the hosts: each is asked for on the host that has the fewest of this
-    application's. Off: the ResourceManager places them as it likes, and often many on one host."""
+    application's. With dynamic allocation, hosts with data of waiting tasks come first. Off: the ResourceManager places
+    containers as it likes, and often many on one host."""
 
     spread_wait_ms: int = 4_000
-    """How long a container is asked for on the one host that spreading gives it. After that it is asked for on a few of
-    the emptiest hosts, for as long again. Then it may come anywhere."""
+    """How long a container is asked for on the one host that the plan gives it. After that it is asked for on a few of
+    the emptiest hosts, or on others with data, for as long again. Then it may come anywhere."""
 
     max_per_host: CountOrZero = 0
     """Most executors of this application on one host. 0: no limit. The limit is never relaxed: a container that does

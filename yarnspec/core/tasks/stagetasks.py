@@ -65,6 +65,7 @@ class StageTasks:
         "lost",
         "name",
         "places",
+        "profile",
         "rows",
         "running",
         "stage",
@@ -81,6 +82,8 @@ class StageTasks:
         self.name = ""
         self.tasks = 0
         self.flags = StageFlag(0)
+        self.profile = 0
+        """The resource profile of the executors on which Spark starts its tasks; 0: the usual ones."""
         self.ended: State | None = None
         self.ended_ms = NONE
         self.finished = 0
@@ -272,12 +275,13 @@ class StageTasks:
 
     # what the table tells: rows are given by their place in the batch
 
-    def describe(self, tasks: int, flags: int, name: str) -> None:
+    def describe(self, tasks: int, flags: int, profile: int, name: str) -> None:
         """The stage was submitted."""
         if 0 < tasks <= MAX_TASKS and tasks > self.tasks:
             self.tasks = tasks
             self._reach(tasks)
         self.flags |= StageFlag(max(0, flags))
+        self.profile = max(self.profile, profile)
         self.name = name or self.name
 
     def start(self, batch: Batch, at: Column) -> Column:

@@ -173,7 +173,8 @@ class TaskTable:
         kinds = rows.kind[at]
         for row in at[kinds == RowKind.STAGE_STARTED].tolist():
             stage.started_ms = int(rows.time_ms[row])
-            stage.describe(int(rows.tasks[row]), int(rows.flags[row]), rows.texts.get(row, ""))
+            text = rows.texts.get(row, "")
+            stage.describe(int(rows.tasks[row]), int(rows.flags[row]), int(rows.profile[row]), text)
         launched = at[kinds == RowKind.TASK_STARTED]
         if len(launched):
             new = stage.start(batch, launched)

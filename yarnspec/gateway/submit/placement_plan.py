@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import msgspec
@@ -10,8 +10,9 @@ import msgspec
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.containers.placing import Placing
+from yarnspec.core.containers.profiles import lacks
 from yarnspec.core.messages.commands import PlacementRule
-from yarnspec.core.messages.events import HostReport
+from yarnspec.core.messages.events import ExecutorProfile, HostReport
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
 from yarnspec.core.options.placement import PlacementSettings
@@ -21,7 +22,7 @@ from yarnspec.gateway.flags.request import SubmitRequest
 from yarnspec.gateway.submit.constraintcheck import check_constraint
 from yarnspec.gateway.submit.listedhosts import listed_hosts
 from yarnspec.gateway.submit.preparation import read_request
-from yarnspec.observe.forms.document import StatusDocument
+from yarnspec.observe.forms.document import ContainerStatus, ProfileStatus, StatusDocument
 from yarnspec.units import format_duration
 from yarnspec.yarn.rm.constraint import constraint_of, in_effect
 from yarnspec.yarn.rm.hosts import ALL_STATES, report_of
@@ -30,11 +31,15 @@ from yarnspec.yarn.rm.rm_reports import Host
 
 
 class PlannedContainer(msgspec.Struct, frozen=True, kw_only=True):
-    """An executor's container with its slots. ``hosts``: where else it may come; ``rule``: why it is there."""
+    """An executor's container with its slots. ``hosts``: where else it may come; ``rule``: why it is there.
+
+    ``profile``: the resource profile of its executor; 0 is the usual size.
+    """
 
     executor_id: str
     state: Literal["planned", "asked", "ALLOCATED", "RUNNING"]
     slots: int
+    profile: int = 0
     rule: PlacementRule = ""
     hosts: tuple[str, ...] = ()
 
@@ -49,7 +54,10 @@ class PlannedHost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlacementPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """Hosts, containers and slots, and the rules behind them; ``anywhere``: containers without a host of their own."""
+    """Hosts, containers and slots, and the rules behind them; ``anywhere``: containers without a host of their own.
+
+    ``profiles``: the sizes of the executors that are not of the usual one.
+    """
 
     schema: int = 1
     application_id: str = ""
@@ -58,6 +66,7 @@ class PlacementPlan(msgspec.Struct, frozen=True, kw_only=True):
     hosts: tuple[PlannedHost, ...]
     anywhere: tuple[PlannedContainer, ...] = ()
     not_asked_for: int = 0
+    profiles: tuple[ProfileStatus, ...] = ()
     rules: tuple[str, ...] = ()
     relaxed: tuple[str, ...] = ()
 
@@ -122,7 +131,7 @@ def _planned(
             PlannedHost(
                 host=one.host,
                 free_memory_mb=one.free_memory_mb or 0,
-                why_not=blocked.get(one.host, "") or _why_unfit(one, settings.executor_resources),
+                why_not=blocked.get(one.host, "") or _why_unfit(one, table.profiles.usual),
                 containers=tuple(each for each in asked if each.hosts[:1] == (one.host,)),
             )
             for one in sorted(known.reports.values(), key=lambda one: one.host)
@@ -133,13 +142,10 @@ def _planned(
     )
 
 
-def _why_unfit(host: HostReport, needed: Iterable[str]) -> str:
+def _why_unfit(host: HostReport, size: ExecutorProfile) -> str:
     if host.state != "RUNNING":
         return f"it is {host.state}"
-    lacking = [name for name in needed if name not in host.free_resources]
-    if lacking:
-        return f"it has no {' and no '.join(lacking)}"
-    return "" if host.suits else "your constraint does not hold there"
+    return lacks(host, size) or ("" if host.suits else "your constraint does not hold there")
 
 
 def plan_of_application(application: Application) -> PlacementPlan:
@@ -150,8 +156,16 @@ def plan_of_application(application: Application) -> PlacementPlan:
 def _where(document: StatusDocument, hosts: Iterable[Host]) -> PlacementPlan:
     blocked = {one.host: one.reason for one in document.blocked_hosts}
     there = [one for one in document.containers if one.role == "executor" and one.state != "COMPLETE"]
+    slots = {one.id: one.slots for one in document.profiles}
     asked = [
-        PlannedContainer(executor_id="", state="asked", slots=0, rule=ask.rule, hosts=ask.hosts)
+        PlannedContainer(
+            executor_id="",
+            state="asked",
+            slots=slots.get(ask.profile, 0),
+            profile=ask.profile,
+            rule=ask.rule,
+            hosts=ask.hosts,
+        )
         for ask in document.asks
         for _ in range(ask.containers)
     ]
@@ -165,18 +179,25 @@ def _where(document: StatusDocument, hosts: Iterable[Host]) -> PlacementPlan:
                 free_memory_mb=max(0, host.memory_mb - host.used_memory_mb),
                 why_not=blocked.get(host.host, "") or (f"it is {host.state}" if host.state != "RUNNING" else ""),
                 containers=(
-                    *(
-                        PlannedContainer(executor_id=one.executor_id or "", state=one.state, slots=one.cores)
-                        for one in there
-                        if one.host == host.host and one.state != "COMPLETE"
-                    ),
+                    *(_drawn(one, slots) for one in there if one.host == host.host),
                     *(each for each in asked if each.hosts[:1] == (host.host,)),
                 ),
             )
             for host in sorted(hosts, key=lambda one: one.host)
         ),
         anywhere=tuple(each for each in asked if not each.hosts),
+        profiles=document.profiles,
         relaxed=tuple(one.reason for one in document.relaxations),
+    )
+
+
+def _drawn(one: ContainerStatus, slots: Mapping[int, int]) -> PlannedContainer:
+    """An executor's container as it is now; ``slots``: those of the profiles beside the usual one."""
+    return PlannedContainer(
+        executor_id=one.executor_id or "",
+        state="ALLOCATED" if one.state == "ALLOCATED" else "RUNNING",
+        slots=slots.get(one.profile, one.cores),
+        profile=one.profile,
     )
 
 

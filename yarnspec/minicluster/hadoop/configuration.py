@@ -30,6 +30,7 @@ EXPIRY_MS = 10_000
 _MASTER_EXPIRY_MS = 60_000
 _SLOWEST = 100
 _SCHEDULER_PREFIX = "yarn.scheduler.capacity."
+_HDFS_PREFIX = "dfs."
 
 
 def user_name() -> str:
@@ -57,7 +58,7 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     shuffle_service: bool = False
     """NodeManagers run Spark's shuffle service, which wants the secret of each application."""
     properties: dict[str, str] = {}
-    """Further keys for every daemon's yarn-site.xml (or capacity-scheduler.xml, by their prefix)."""
+    """Further keys for every daemon's yarn-site.xml (or hdfs-site.xml and capacity-scheduler.xml, by their prefix)."""
     slow: dict[str, float] = {}
     """How many times slower what runs in a host's containers is, for the hosts that are slow."""
 
@@ -98,7 +99,8 @@ def slow_hosts(before: Mapping[str, float], change: Mapping[str, float]) -> dict
 def write_configuration(home: Home, shape: Shape, ports: Ports, jars: Path) -> None:
     """Write the clients' configuration and the configuration of every daemon."""
     core = _core_site(home, ports)
-    hdfs = _hdfs_site(home, ports)
+    own = {key: value for key, value in shape.properties.items() if key.startswith(_HDFS_PREFIX)}
+    hdfs = {**_hdfs_site(home, ports), **own}
     shuffle = shuffle_properties(ports.shuffle_service, class_path()) if shape.shuffle_service else {}
     yarn = {**_yarn_site(shape, ports, jars), **shuffle, **_without_scheduler(shape.properties)}
     _write(home.conf / "core-site.xml", core)

@@ -291,12 +291,28 @@ class Final(msgspec.Struct, frozen=True, kw_only=True):
 class AskStatus(msgspec.Struct, frozen=True, kw_only=True):
     """So many containers are asked for by the same rule: on one of ``hosts``, or anywhere when there are none.
 
-    ``rule`` is ``spread``, ``several``, ``require``, ``limit``, ``avoid`` or empty (``commands.PlacementRule``).
+    ``rule`` is ``spread``, ``prefer``, ``several``, ``require``, ``limit``, ``avoid`` or empty
+    (``commands.PlacementRule``). ``profile`` is the resource profile of their executors.
     """
 
     rule: PlacementRule
     containers: int
     hosts: tuple[str, ...] = ()
+    profile: int = 0
+
+
+class ProfileStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The executors of a resource profile beside the usual size: ``wanted`` by Spark, and the size of each.
+
+    ``memory_mb`` is the container's. ``slots``: how many tasks each runs at once. ``resources``: by YARN's name.
+    """
+
+    id: int
+    wanted: int
+    memory_mb: int
+    cores: int
+    slots: int
+    resources: dict[str, int] = {}
 
 
 class Relaxation(msgspec.Struct, frozen=True, kw_only=True):
@@ -337,6 +353,7 @@ class StatusDocument(msgspec.Struct, frozen=True, kw_only=True):
     pending_reason: str = ""
     asks: tuple[AskStatus, ...] = ()
     relaxations: tuple[Relaxation, ...] = ()
+    profiles: tuple[ProfileStatus, ...] = ()
     resources: ResourcesStatus | None = None
     stages: tuple[StageStatus, ...] = ()
     tasks: TaskCounts = TaskCounts()

@@ -26,9 +26,15 @@ def resources_in_words(resources: ResourcesStatus, now_ms: int) -> str:
 
 def asks_in_words(asks: tuple[AskStatus, ...], most: int = _SHOWN_ASKS) -> str:
     """How many containers are asked for, and where: at most so many places, and how many containers elsewhere."""
-    words = [f"{one.containers} {RULE_WORDS[one.rule]}{_named(one.hosts)}" for one in asks[:most]]
+    words = [
+        f"{one.containers}{_of_profile(one.profile)} {RULE_WORDS[one.rule]}{_named(one.hosts)}" for one in asks[:most]
+    ]
     rest = sum(one.containers for one in asks[most:])
     return "; ".join([*words, f"{rest} elsewhere (-o json)"] if rest else words)
+
+
+def _of_profile(profile: int) -> str:
+    return f" of resource profile {profile}" if profile else ""
 
 
 def _named(hosts: tuple[str, ...]) -> str:

@@ -37,9 +37,10 @@ class AsksFold:
 
     def status(self) -> tuple[AskStatus, ...]:
         """The containers that are asked for now, the most first."""
-        alike = Counter((one.rule, one.hosts) for one in self._wanted.values())
+        alike = Counter((one.rule, one.hosts, one.profile) for one in self._wanted.values())
         return tuple(
-            AskStatus(rule=rule, hosts=hosts, containers=count) for (rule, hosts), count in alike.most_common()
+            AskStatus(rule=rule, hosts=hosts, profile=profile, containers=count)
+            for (rule, hosts, profile), count in alike.most_common()
         )
 
     def relaxations(self) -> tuple[Relaxation, ...]:

@@ -24,6 +24,7 @@ from yarnspec.observe.forms.records import Record, UnreadableRecordError
 from yarnspec.observe.status.asks import AsksFold
 from yarnspec.observe.status.blocks import Blocks
 from yarnspec.observe.status.copies import CopyCounts
+from yarnspec.observe.status.profiles import ProfilesFold
 from yarnspec.observe.status.recovery_counts import Kept
 from yarnspec.observe.status.resources import ResourcesFold
 from yarnspec.observe.status.stages import Stages
@@ -68,8 +69,7 @@ class StatusFold:
         self._refused: dict[int, dict[str, int]] = {}
         self._list_problems: tuple[str, ...] = ()
         self._wanted = 0
-        self._of_profiles = 0
-        self._profile_of: dict[str, int] = {}
+        self._profiles = ProfilesFold()
         self._asked_for: int | None = None
         self._pending_reason = ""
         self._stages = Stages()
@@ -92,6 +92,7 @@ class StatusFold:
         self._copies.apply(message)
         self._kept.apply(message)
         self._resources.apply(message, record.time_ms)
+        self._profiles.apply(message)
         if isinstance(message, commands.Command):
             self._blocks.apply(message, record.time_ms)
             self._apply_command(message, record.time_ms)
@@ -110,6 +111,7 @@ class StatusFold:
         containers = sorted((*self._ended.values(), *self._live.values()), key=lambda one: one.id)
         hosts = [one.host for one in self._live.values() if one.role == "executor" and one.state == "RUNNING"]
         running = len(hosts)
+        wanted = self._wanted + self._profiles.wanted
         ended = self._final is not None
         on_blocked = any(one.role == "am" and one.host in self._blocks for one in self._live.values())
         if on_blocked:
@@ -132,11 +134,12 @@ class StatusFold:
             dropped_containers=self._dropped,
             blocked_hosts=self._blocks.hosts(),
             blocks=self._blocks.all(),
-            wanted_containers=self._wanted + self._of_profiles,
+            wanted_containers=wanted,
             running_containers=running,
-            pending_reason=self._pending_reason if running < self._wanted + self._of_profiles and not ended else "",
+            pending_reason=self._pending_reason if running < wanted and not ended else "",
             asks=self._asks.status(),
             relaxations=self._asks.relaxations(),
+            profiles=self._profiles.status({one.profile for one in self._live.values()}),
             resources=self._resources.status(sum(host not in self._blocks for host in hosts)),
             stages=tuple(self._copies.with_metrics(stage) for stage in self._stages.newest()),
             tasks=self._stages.counts(running_tasks),
@@ -170,7 +173,7 @@ class StatusFold:
     def _phase_with(self, running: int) -> Phase:
         if self._final is not None:
             return "finishing" if self._live_executors() else "ended"
-        if self._phase == "executing" and running == 0 and self._wanted + self._of_profiles > 0:
+        if self._phase == "executing" and running == 0 and self._wanted + self._profiles.wanted > 0:
             return "waiting"
         return self._phase
 
@@ -183,7 +186,6 @@ class StatusFold:
                 self._attempt_started(event)
             case events.TargetExecutorsChanged():
                 self._wanted = max(0, event.count) if self._asked_for is None else self._asked_for
-                self._of_profiles = event.of_profiles
             case events.ClusterBlocksRead():
                 self._list_problems = event.problems
             case events.PendingExplained():
@@ -227,8 +229,6 @@ class StatusFold:
 
     def _apply_command(self, command: commands.Command, time_ms: int) -> None:
         match command:
-            case commands.RequestContainers(profile=profile) if profile is not None:
-                self._profile_of.update(dict.fromkeys(command.executor_ids, profile.id))
             case commands.EnterPhase(asked_for=asked_for):
                 self._asked_for = asked_for
                 self._wanted = self._wanted if asked_for is None else asked_for
@@ -272,8 +272,7 @@ class StatusFold:
         self._placement_constraint = event.placement_constraint
         self._phase = "starting"
         self._spark_ui = None
-        self._wanted = self._of_profiles = 0
-        self._profile_of.clear()
+        self._wanted = 0
         self._pending_reason = ""
         self._blocks.clear()
         self._copies = CopyCounts()
@@ -304,7 +303,7 @@ class StatusFold:
             executor_id=event.executor_id,
             attempt=self._attempt,
             cores=event.cores if isinstance(event, events.ContainerStarted) else 0,
-            profile=self._profile_of.get(event.executor_id, 0),
+            profile=self._profiles.of(event.executor_id),
         )
 
     def _container_lost(self, event: events.ContainerLost) -> None:

@@ -74,6 +74,7 @@ def report_of(host: Host, constraint: Constraint | None = None) -> HostReport:
         vcores=host.vcores,
         free_memory_mb=max(0, host.memory_mb - host.used_memory_mb),
         labels=host.labels,
+        resources=host.resources,
         free_resources=host.free_resources,
         suits=constraint is None or constraint.can_hold(host.attributes),
     )

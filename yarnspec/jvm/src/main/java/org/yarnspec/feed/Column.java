@@ -30,7 +30,8 @@ enum Column {
     GC_MS(Long.BYTES),
     SPILL_BYTES(Long.BYTES),
     TASKS(Integer.BYTES),
-    FLAGS(Integer.BYTES);
+    FLAGS(Integer.BYTES),
+    PROFILE(Integer.BYTES);
 
     static final Column[] ALL = values();
     static final String TEXT = "text";

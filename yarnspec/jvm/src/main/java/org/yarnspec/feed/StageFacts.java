@@ -1,6 +1,7 @@
 package org.yarnspec.feed;
 
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.IntUnaryOperator;
 import org.apache.spark.scheduler.Stage;
 import org.apache.spark.scheduler.StageInfo;
 import org.apache.spark.scheduler.TaskSet;
@@ -14,6 +15,7 @@ import org.yarnspec.stage.TaskInputs;
  */
 public final class StageFacts {
     private final TaskFeed feed;
+    private final IntUnaryOperator executorProfile;
     private final java.util.Map<StageAttempt, Facts> running = new ConcurrentHashMap<>();
     private final Row row = new Row();
 
@@ -21,8 +23,10 @@ public final class StageFacts {
 
     private record Facts(int flags, long[] inputBytes) {}
 
-    public StageFacts(TaskFeed feed) {
+    /** @param executorProfile gives the profile of the executors that run the tasks of a stage with this profile */
+    public StageFacts(TaskFeed feed, IntUnaryOperator executorProfile) {
         this.feed = feed;
+        this.executorProfile = executorProfile;
     }
 
     /** Looks at a stage attempt that is about to get its tasks, and tells the feed that it starts. */
@@ -51,6 +55,7 @@ public final class StageFacts {
                 .state(Row.State.RUNNING)
                 .set(Column.TASKS, stage.numTasks())
                 .set(Column.FLAGS, flags)
+                .set(Column.PROFILE, executorProfile.applyAsInt(stage.resourceProfileId()))
                 .text(stage.name()));
     }
 

@@ -2,6 +2,7 @@ package org.yarnspec.scheduler;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Executors;
@@ -56,6 +57,7 @@ public final class ContainerBackend extends CoarseGrainedSchedulerBackend {
     private volatile boolean declaredReady;
     private final ProfileSizes profileSizes;
     private Map<ResourceProfile, Integer> toldExecutors = Map.of();
+    private List<LocalTasks> toldLocalTasks = List.of();
     private volatile boolean stopping;
 
     /**
@@ -229,11 +231,14 @@ public final class ContainerBackend extends CoarseGrainedSchedulerBackend {
     public Future<Object> doRequestTotalExecutors(scala.collection.immutable.Map<ResourceProfile, Object> wanted) {
         Map<ResourceProfile, Integer> counts = new HashMap<>();
         CollectionConverters.asJava(wanted).forEach((profile, count) -> counts.put(profile, (Integer) count));
+        List<LocalTasks> localTasks;
         synchronized (this) {
-            if (counts.equals(toldExecutors)) {
+            localTasks = LocalTasks.of(numLocalityAwareTasksPerResourceProfileId(), rpHostToLocalTaskCount());
+            if (counts.equals(toldExecutors) && localTasks.equals(toldLocalTasks)) {
                 return Scala.done();
             }
             toldExecutors = counts;
+            toldLocalTasks = localTasks;
         }
         int usual = counts.entrySet().stream()
                 .filter(each -> isUsual(each.getKey()))
@@ -247,6 +252,8 @@ public final class ContainerBackend extends CoarseGrainedSchedulerBackend {
                     profileSizes.tell(profile, count, profiles.addObject());
                 }
             });
+            ArrayNode local = event.putArray("local_tasks");
+            localTasks.forEach(each -> each.tell(local.addObject()));
         });
         return Scala.done();
     }

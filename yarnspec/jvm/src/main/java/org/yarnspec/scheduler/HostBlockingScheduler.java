@@ -60,7 +60,7 @@ public final class HostBlockingScheduler extends TaskSchedulerImpl implements Li
     public HostBlockingScheduler(SparkContext context, Outbox outbox, TaskFeed feed) {
         super(context);
         this.outbox = outbox;
-        stages = new StageFacts(feed);
+        stages = new StageFacts(feed, this::executorProfile);
         inputs = new TaskInputs(mapOutputTracker());
         speculation = context.conf().getBoolean("spark.yarnspec.speculation", false);
         speculationAsked = context.conf().getBoolean("spark.yarnspec.speculationAsked", false);
@@ -68,6 +68,12 @@ public final class HostBlockingScheduler extends TaskSchedulerImpl implements Li
                 | unless(context.conf(), "spark.yarnspec.copyWriters", StageFlags.WRITES)
                 | unless(context.conf(), "spark.yarnspec.copyReaders", StageFlags.READS);
         spreading = TaskSpreading.of(context.conf());
+    }
+
+    /** Without dynamic allocation the usual executors run the tasks of every profile. */
+    private int executorProfile(int stageProfile) {
+        int usual = ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID();
+        return sc().resourceProfileManager().canBeScheduled(stageProfile, usual) ? usual : stageProfile;
     }
 
     private static int unless(SparkConf conf, String allowed, int flag) {

@@ -11,6 +11,9 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.executor.TaskMetrics;
+import org.apache.spark.resource.ResourceProfile;
+import org.apache.spark.resource.ResourceProfileBuilder;
+import org.apache.spark.resource.TaskResourceRequests;
 import org.junit.jupiter.api.Test;
 import org.yarnspec.scheduler.WatchedTaskSet;
 import org.yarnspec.spark.Failures;
@@ -80,6 +83,31 @@ class TaskListenerTest {
             cluster.offerUntilStarted();
             Map<String, Object> started = client.rows(2).get(1);
             assertEquals(List.of(0L, 2L), List.of(started.get("index"), started.get("partition")));
+        }
+    }
+
+    @Test
+    void aStageTellsOnWhichExecutorsItsTasksRun() throws Exception {
+        for (boolean dynamic : List.of(true, false)) {
+            Map<String, String> settings = Map.of(
+                    "spark.master",
+                    FakeCluster.MASTER_WITH_PROFILES,
+                    "spark.dynamicAllocation.enabled",
+                    Boolean.toString(dynamic));
+            try (FakeCluster cluster = new FakeCluster(settings);
+                    FeedClient client = new FeedClient(cluster.feed.port(), "token")) {
+                client.handedOver();
+                JavaRDD<Integer> numbers = cluster.context.parallelize(List.of(1), 1);
+                ResourceProfile tasks = new ResourceProfileBuilder()
+                        .require(new TaskResourceRequests().cpus(1))
+                        .build();
+                numbers.countAsync();
+                numbers.withResources(tasks).countAsync();
+                List<Object> told = client.rows(2).stream()
+                        .map(row -> row.get("profile"))
+                        .toList();
+                assertEquals(List.of(0L, dynamic ? tasks.id() : 0L), told);
+            }
         }
     }
 
