@@ -1,0 +1,46 @@
+"""PySpark's own examples run as they are: all of them in `make soak`, one batch a day in `make test`."""
+
+from __future__ import annotations
+
+import pytest
+
+from integration.cluster import Cluster
+from integration.conftest import Submit
+from integration.examples import DATA, DIRECTORY, EXAMPLES, MADE, names, pattern_of, running
+from integration.submitting import ONE_EXECUTOR
+
+SIDE_BY_SIDE = 2
+BATCHES = -(-len(running()) // SIDE_BY_SIDE)
+
+
+@pytest.fixture(scope="module")
+def _data(cluster: Cluster) -> None:
+    """What examples read, in the user's home in HDFS; what they have saved in another run goes."""
+    home = f"/user/{cluster.user}"
+    for path in DATA.rglob("*.*"):
+        cluster.hdfs_write(f"{home}/data/{path.relative_to(DATA)}", path.read_bytes())
+    for name, text in MADE.items():
+        cluster.hdfs_write(f"{home}/{name}", text.encode())
+    if cluster.hdfs_status(f"{home}/target"):
+        cluster.hdfs_delete(f"{home}/target")
+
+
+@pytest.mark.one_a_day("PySpark's examples")
+@pytest.mark.parametrize("batch", range(BATCHES))
+@pytest.mark.usefixtures("_data")
+def test_examples_run_as_they_are(batch: int, submit: Submit) -> None:
+    """Those of a batch run side by side, each in an application of its own."""
+    examples = list(running().items())[batch::BATCHES]
+    submissions = [
+        submit(str(DIRECTORY / name), *each.arguments.split(), options=[*ONE_EXECUTOR, *each.options])
+        for name, each in examples
+    ]
+    for (name, each), submission in zip(examples, submissions, strict=True):
+        result = submission.wait(240).expect(0)
+        assert result.stdout.strip(), f"{name} has printed nothing"
+        assert each.says in result.stdout, f"{name} has printed {result.stdout[-2000:]}"
+
+
+def test_the_table_tells_of_every_example_and_of_no_other() -> None:
+    """A later PySpark may have more of them."""
+    assert {pattern_of(name) for name in names()} == set(EXAMPLES)
