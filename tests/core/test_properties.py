@@ -158,6 +158,7 @@ middle_events: st.SearchStrategy[ev.Event] = st.one_of(
     st.builds(ev.TargetExecutorsChanged, count=small, profiles=profiles),
     st.builds(ev.ScaleRequested, least=st.integers(0, 4), most=st.integers(0, 5), by=text, force=st.booleans()),
     st.builds(ev.ExecutorsUnwanted, executor_ids=some_ids),
+    st.builds(ev.ExecutorsDecommissioned, executor_ids=some_ids),
     st.builds(
         ev.ContainerAllocated,
         executor_id=executor_ids,
@@ -215,6 +216,7 @@ settings_of_core = st.builds(
     force_excluded=st.booleans(),
     resource_wait_ms=st.sampled_from([0, 1_000, 300_000]),
     max_executor_failures=st.sampled_from([None, 0, 2]),
+    decommissions=st.booleans(),
     recovery=st.builds(
         RecoverySettings,
         enabled=st.booleans(),
@@ -230,7 +232,8 @@ def test_every_event_of_the_core_takes_part() -> None:
     seen = {"AttemptStarted", "DriverFinished"}
     assert named - seen == {
         "HostsReported", "BlockRequested", "UnblockRequested", "DriverStarted", "DriverReady", "DriverStopping",
-        "TargetExecutorsChanged", "ExecutorsUnwanted", "ContainerAllocated", "RequestFailed", "ContainerStarted",
+        "TargetExecutorsChanged", "ExecutorsUnwanted", "ExecutorsDecommissioned", "ContainerAllocated", "RequestFailed",
+        "ContainerStarted",
         "DriverLost", "ContainerDropped", "ContainerLost", "PlacementAcknowledged", "ResourceManagerReconnected",
         "ProblemNoticed",
         "PendingExplained", "StageStarted", "StageFinished", "AttemptsStarted", "TaskFinished", "ProgramWarned",

@@ -603,6 +603,12 @@ class AnswerWrite(Command, frozen=True):
     pending: bool = False
 
 
+class DecommissionHost(Command, frozen=True):
+    """Tell the driver that YARN takes a host out of service, so that Spark decommissions its executors there."""
+
+    host: str
+
+
 class GiveUpHost(Command, frozen=True):
     """Tell the driver that the saved outputs on a host will not come back: nobody waits for them any more."""
 

@@ -224,6 +224,14 @@ class ExecutorsUnwanted(Event, frozen=True):
     executor_ids: tuple[str, ...]
 
 
+class ExecutorsDecommissioned(Event, frozen=True):
+    """Spark lets these executors finish: they get no more tasks, move their blocks, and end by themselves."""
+
+    MESSAGE = "executors_decommissioned"
+
+    executor_ids: tuple[str, ...]
+
+
 class ContainerAllocated(Event, frozen=True):
     """YARN gave a container, and it was accepted. ``executor_id``: the executor that will run in it.
 
