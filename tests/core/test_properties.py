@@ -151,6 +151,8 @@ middle_events: st.SearchStrategy[ev.Event] = st.one_of(
     reports,
     block_requests,
     st.builds(ev.UnblockRequested, host=host_names, by=text),
+    st.builds(ev.HostExcluded, host=host_names, failures=small),
+    st.builds(ev.HostUnexcluded, host=host_names),
     st.builds(ev.DriverStarted, pid=small),
     st.builds(ev.DriverReady, driver_url=text),
     st.builds(ev.DriverStopping),
@@ -231,7 +233,8 @@ def test_every_event_of_the_core_takes_part() -> None:
     named = {kind.__name__ for kind in ev.Event.__subclasses__()}
     seen = {"AttemptStarted", "DriverFinished"}
     assert named - seen == {
-        "HostsReported", "BlockRequested", "UnblockRequested", "DriverStarted", "DriverReady", "DriverStopping",
+        "HostsReported", "BlockRequested", "UnblockRequested", "HostExcluded", "HostUnexcluded", "DriverStarted",
+        "DriverReady", "DriverStopping",
         "TargetExecutorsChanged", "ExecutorsUnwanted", "ExecutorsDecommissioned", "ContainerAllocated", "RequestFailed",
         "ContainerStarted",
         "DriverLost", "ContainerDropped", "ContainerLost", "PlacementAcknowledged", "ResourceManagerReconnected",

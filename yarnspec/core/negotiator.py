@@ -145,6 +145,8 @@ class Negotiator:
             ev.HostsReported: self._hosts_reported,
             ev.BlockRequested: self._block_requested,
             ev.UnblockRequested: self._unblock_requested,
+            ev.HostExcluded: self._blocklist.excluded_by_spark,
+            ev.HostUnexcluded: self._blocklist.taken_back_by_spark,
             ev.ClusterBlocksRead: self._cluster_blocks_read,
             ev.FeedLagged: self._feed_lagged,
             ev.PlacementAcknowledged: self._placement_acknowledged,

@@ -108,6 +108,26 @@ class UnblockRequested(Event, frozen=True):
     index: int | None = None
 
 
+class HostExcluded(Event, frozen=True):
+    """Spark starts no task of any stage on a host until it says otherwise: so many executors there failed tasks.
+
+    Told only with ``spark.excludeOnFailure.enabled``.
+    """
+
+    MESSAGE = "host_excluded"
+
+    host: str
+    failures: int = 0
+
+
+class HostUnexcluded(Event, frozen=True):
+    """Spark takes a host again that it had excluded."""
+
+    MESSAGE = "host_unexcluded"
+
+    host: str
+
+
 class ScaleRequested(Event, frozen=True):
     """Somebody wants at least and at most so many executors from now on; ``earlier``: in an earlier attempt.
 
