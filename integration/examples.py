@@ -20,7 +20,7 @@ class Runs(NamedTuple):
     says: str = ""
     """Part of its standard output."""
     options: tuple[str, ...] = ()
-    """Of the submit."""
+    """Of the submit; ``{archive}``: an archive of the files in MADE."""
 
 
 class LeftOut(NamedTuple):
@@ -60,7 +60,8 @@ EXAMPLES: dict[str, Runs | LeftOut] = {
     "sql/arrow.py": NO_PANDAS,
     "sql/basic.py": Runs(says="Name: Justin"),
     "sql/datasource.py": LeftOut("reads files in Parquet and ORC that the wheel does not have, and a database"),
-    "sql/hive.py": LeftOut("loads a file from the driver's directory examples/, which the wheel does not have"),
+    # It loads a file of the driver's directory.
+    "sql/hive.py": Runs(says="|238|val_238|", options=("--archives", "{archive}#examples")),
     "sql/jdbc.py": LeftOut("needs a database that all hosts reach"),
     "sql/streaming/*": STREAMING,
     "sql/udtf.py": NO_PANDAS,
@@ -71,6 +72,7 @@ EXAMPLES: dict[str, Runs | LeftOut] = {
 MADE = {
     "data/made/points.txt": "".join(f"{2 * (n % 2) - 1} {' '.join([str(n % 2 + 0.1 * n)] * 10)}\n" for n in range(8)),
     "data/made/words.txt": "china tea\n" * 8,
+    "examples/src/main/resources/kv1.txt": "".join(f"{n}\x01val_{n}\n" for n in (238, 86, 4, 4)),
     "examples/src/main/resources/people.json": '{"name": "Michael"}\n{"name": "Justin", "age": 19}\n',
     "examples/src/main/resources/people.txt": "Michael, 29\nJustin, 19\n",
 }

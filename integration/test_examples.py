@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import zipfile
+from pathlib import Path
+
 import pytest
 
 from integration.cluster import Cluster
@@ -14,8 +17,8 @@ BATCHES = -(-len(running()) // SIDE_BY_SIDE)
 
 
 @pytest.fixture(scope="module")
-def _data(cluster: Cluster) -> None:
-    """What examples read, in the user's home in HDFS; what they have saved in another run goes."""
+def archive(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What examples read, in the user's home in HDFS and in an archive; what they have saved in another run goes."""
     home = f"/user/{cluster.user}"
     for path in DATA.rglob("*.*"):
         cluster.hdfs_write(f"{home}/data/{path.relative_to(DATA)}", path.read_bytes())
@@ -23,16 +26,24 @@ def _data(cluster: Cluster) -> None:
         cluster.hdfs_write(f"{home}/{name}", text.encode())
     if cluster.hdfs_status(f"{home}/target"):
         cluster.hdfs_delete(f"{home}/target")
+    path = tmp_path_factory.mktemp("examples") / "examples.zip"
+    with zipfile.ZipFile(path, "w") as packed:
+        for name, text in MADE.items():
+            packed.writestr(name.removeprefix("examples/"), text)
+    return path
 
 
 @pytest.mark.one_a_day("PySpark's examples")
 @pytest.mark.parametrize("batch", range(BATCHES))
-@pytest.mark.usefixtures("_data")
-def test_examples_run_as_they_are(batch: int, submit: Submit) -> None:
+def test_examples_run_as_they_are(batch: int, submit: Submit, archive: Path) -> None:
     """Those of a batch run side by side, each in an application of its own."""
     examples = list(running().items())[batch::BATCHES]
     submissions = [
-        submit(str(DIRECTORY / name), *each.arguments.split(), options=[*ONE_EXECUTOR, *each.options])
+        submit(
+            str(DIRECTORY / name),
+            *each.arguments.split(),
+            options=[*ONE_EXECUTOR, *(word.format(archive=archive) for word in each.options)],
+        )
         for name, each in examples
     ]
     for (name, each), submission in zip(examples, submissions, strict=True):
