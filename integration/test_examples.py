@@ -12,7 +12,7 @@ from integration.conftest import Submit
 from integration.examples import DATA, DIRECTORY, EXAMPLES, MADE, names, pattern_of, running
 from integration.submitting import ONE_EXECUTOR
 
-SIDE_BY_SIDE = 2
+SIDE_BY_SIDE = 3
 BATCHES = -(-len(running()) // SIDE_BY_SIDE)
 
 
