@@ -146,8 +146,8 @@ class Cluster:
         urllib.request.urlopen(request, timeout=REST_TIMEOUT_S).close()  # noqa: S310
 
     def hdfs_delete(self, path: str, user: str = "") -> None:
-        """Delete a file of HDFS as some user."""
-        assert json.loads(self._hdfs("DELETE", path, user, op="DELETE"))["boolean"], path
+        """Delete a file or directory of HDFS as some user."""
+        assert json.loads(self._hdfs("DELETE", path, user, op="DELETE", recursive="true"))["boolean"], path
 
     def hdfs_put(self, local: Path, target: str) -> str:
         """Upload a directory or file and return its URI."""

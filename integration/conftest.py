@@ -34,6 +34,8 @@ from integration.watch import PlacementWatch
 from yarnspec.minicluster import MiniCluster
 
 HOSTS = 4
+EXCLUDED_HOSTS = "excluded-hosts"
+"""The file in a cluster's home that names the hosts which YARN takes out of service."""
 DAEMON_TAIL_LINES = 4
 CONTAINER_TAIL_LINES = 20
 CLEAN_UP_TIMEOUT_S = 30
@@ -80,7 +82,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def mini_cluster(home: Path) -> MiniCluster:
     """The cluster that the tests run on; not started."""
-    return MiniCluster(home, nodes=HOSTS, pmem_check=True, properties=PROPERTIES)
+    excluded = home / EXCLUDED_HOSTS
+    home.mkdir(parents=True, exist_ok=True)
+    excluded.touch()
+    properties = PROPERTIES | {"yarn.resourcemanager.nodes.exclude-path": str(excluded)}
+    return MiniCluster(home, nodes=HOSTS, pmem_check=True, properties=properties)
 
 
 @contextlib.contextmanager

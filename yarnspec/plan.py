@@ -73,7 +73,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     submit waits and wants the driver's output. ``max_attempts``: as many as the ResourceManager grants.
     ``recovery_off``: why finished work is not kept although that was wanted. ``http_scheme``: of the NodeManagers'
     pages; ``cluster_id``: YARN's name of the cluster, if it has one. ``context_wait_ms``: a program
-    that has made no SparkContext by then is ended; 0: never.
+    that has made no SparkContext by then is ended; 0: never. ``decommissions``: Spark is told of the hosts that YARN
+    decommissions.
     """
 
     schema: int = 1
@@ -86,6 +87,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     registered_ratio: float = 0.8
     registered_wait_ms: int = 30_000
     dynamic_bounds: tuple[int, int] | None = None
+    decommissions: bool = False
     placement_mode: Literal["blacklist", "constraints"]
     host_attribute: str = "nm.yarn.io/host"
     excluded_hosts: tuple[str, ...] = ()

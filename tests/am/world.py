@@ -97,6 +97,9 @@ class HandMadeBridge:
     def remove_executor(self, executor_id: str, exit_code: int, caused_by_app: bool, reason: str) -> None:
         self._tell("removed", executor_id, exit_code, caused_by_app, reason)
 
+    def decommission_host(self, host: str) -> None:
+        self._tell("host decommissioned", host)
+
     def host_gone(self, host: str) -> None:
         self._tell("host gone", host)
 

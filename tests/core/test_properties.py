@@ -161,6 +161,8 @@ middle_events: st.SearchStrategy[ev.Event] = st.one_of(
     reports,
     block_requests,
     st.builds(ev.UnblockRequested, host=host_names, by=text),
+    st.builds(ev.HostExcluded, host=host_names, failures=small),
+    st.builds(ev.HostUnexcluded, host=host_names),
     st.builds(ev.DriverStarted, pid=small),
     st.builds(ev.DriverReady, driver_url=text),
     st.builds(ev.DriverStopping),
@@ -168,6 +170,7 @@ middle_events: st.SearchStrategy[ev.Event] = st.one_of(
     st.builds(ev.TargetExecutorsChanged, count=small, profiles=profiles, local_tasks=local_tasks),
     st.builds(ev.ScaleRequested, least=st.integers(0, 4), most=st.integers(0, 5), by=text, force=st.booleans()),
     st.builds(ev.ExecutorsUnwanted, executor_ids=some_ids),
+    st.builds(ev.ExecutorsDecommissioned, executor_ids=some_ids),
     st.builds(
         ev.ContainerAllocated,
         executor_id=executor_ids,
@@ -225,6 +228,7 @@ settings_of_core = st.builds(
     force_excluded=st.booleans(),
     resource_wait_ms=st.sampled_from([0, 1_000, 300_000]),
     max_executor_failures=st.sampled_from([None, 0, 2]),
+    decommissions=st.booleans(),
     recovery=st.builds(
         RecoverySettings,
         enabled=st.booleans(),
@@ -239,8 +243,10 @@ def test_every_event_of_the_core_takes_part() -> None:
     named = {kind.__name__ for kind in ev.Event.__subclasses__()}
     seen = {"AttemptStarted", "DriverFinished"}
     assert named - seen == {
-        "HostsReported", "BlockRequested", "UnblockRequested", "DriverStarted", "DriverReady", "DriverStopping",
-        "TargetExecutorsChanged", "ExecutorsUnwanted", "ContainerAllocated", "RequestFailed", "ContainerStarted",
+        "HostsReported", "BlockRequested", "UnblockRequested", "HostExcluded", "HostUnexcluded", "DriverStarted",
+        "DriverReady", "DriverStopping",
+        "TargetExecutorsChanged", "ExecutorsUnwanted", "ExecutorsDecommissioned", "ContainerAllocated", "RequestFailed",
+        "ContainerStarted",
         "DriverLost", "ContainerDropped", "ContainerLost", "PlacementAcknowledged", "ResourceManagerReconnected",
         "ProblemNoticed",
         "PendingExplained", "StageStarted", "StageFinished", "AttemptsStarted", "TaskFinished", "ProgramWarned",

@@ -145,6 +145,8 @@ class Negotiator:
             ev.HostsReported: self._hosts_reported,
             ev.BlockRequested: self._block_requested,
             ev.UnblockRequested: self._unblock_requested,
+            ev.HostExcluded: self._blocklist.excluded_by_spark,
+            ev.HostUnexcluded: self._blocklist.taken_back_by_spark,
             ev.ClusterBlocksRead: self._cluster_blocks_read,
             ev.FeedLagged: self._feed_lagged,
             ev.PlacementAcknowledged: self._placement_acknowledged,
@@ -304,7 +306,7 @@ class Negotiator:
         self._cluster_list.changed = True
         self._spread_waits = False
         self._timers.cancel(SPREAD_HOSTS_TIMER)
-        return self._decide_exclusions(now_ms) + self._blocklist.keep_enough()
+        return self._decide_exclusions(now_ms) + self._blocklist.keep_enough() + self._executors.leave_hosts()
 
     def _decide_exclusions(self, now_ms: int) -> list[Command]:
         self._timers.cancel(HOSTS_TIMER)

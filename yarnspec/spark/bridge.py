@@ -111,6 +111,10 @@ class DriverBridge:
         """Say whether the driver goes on with what it writes or reads; one of its threads waits for that."""
         self._entry.answerWrite(question, msgspec.json.encode(answer).decode())
 
+    def decommission_host(self, host: str) -> None:
+        """Spark's executors on a host finish, and get no more tasks: YARN takes the host out of service."""
+        self._entry.decommissionHost(host)
+
     def host_gone(self, host: str) -> None:
         """No map output that an earlier driver left on that host will be found in time; who waits for one goes on."""
         self._entry.hostGone(host)

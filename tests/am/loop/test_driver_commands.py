@@ -201,6 +201,13 @@ def test_a_host_that_is_given_up_is_told_when_the_driver_is_there() -> None:
     assert world.told() == [("host gone", "b")]
 
 
+def test_a_host_that_yarn_decommissions_is_told_when_the_driver_is_there() -> None:
+    world = World()
+    world.give(commands.DecommissionHost(host="a", reason="YARN decommissions it"))
+    world.connect()
+    assert ("host decommissioned", "a") in world.told()
+
+
 def test_what_a_dead_driver_was_to_do_is_not_told_to_its_next_life() -> None:
     world = World()
     world.connect()

@@ -52,6 +52,30 @@ def test_a_block_expires_by_its_timer_with_a_reason(world: World) -> None:
     assert world.view().blocked_hosts == ()
 
 
+def test_a_host_that_spark_excludes_gets_no_container_until_spark_takes_it_again(world: World) -> None:
+    answer = world.tell(ev.HostExcluded(host=H3, failures=2))
+    block = only(BlockHost, answer)
+    assert "2 of its executors failed tasks" in block.reason
+    assert only(UpdatePlacement, answer).blocked_hosts == (H3,)
+    answer = world.tell(ev.HostUnexcluded(host=H3))
+    assert only(UnblockHost, answer).host == H3
+    assert only(UpdatePlacement, answer).blocked_hosts == ()
+
+
+def test_spark_excludes_no_more_hosts_than_may_be_blocked_by_guesses(world: World) -> None:
+    for host in HOSTS:
+        last = world.tell(ev.HostExcluded(host=host, failures=2))
+    assert only(RefuseBlock, last).host == H5
+    assert {one.host for one in world.view().blocked_hosts} < set(HOSTS)
+
+
+def test_a_host_that_somebody_else_blocked_stays_blocked_when_spark_takes_it_again(world: World) -> None:
+    world.tell(ev.HostExcluded(host=H3, failures=2))
+    world.block(H3)
+    assert world.tell(ev.HostUnexcluded(host=H3)) == []
+    assert world.tell(ev.HostUnexcluded(host=H4)) == []
+
+
 def test_a_block_without_duration_stays_until_somebody_unblocks(world: World) -> None:
     assert names(world.block(H3)) == ["BlockHost", "UpdateTaskBlocks", "UpdatePlacement"]
     answer = world.tell(ev.UnblockRequested(host=H3, by="user"))

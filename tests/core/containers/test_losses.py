@@ -9,6 +9,7 @@ from yarnspec.core.containers.blame import blame, shorten
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import (
     Command,
+    DecommissionHost,
     FinishApplication,
     ReleaseContainer,
     RemoveExecutor,
@@ -92,6 +93,38 @@ def test_exit_code_0_is_not_taken_for_fine() -> None:
     answer = running().lose("1", 0)
     assert only(RemoveExecutor, answer).caused_by_app
     assert only(RequestContainers, answer).executor_ids == ("3",)
+
+
+def test_an_executor_that_spark_decommissioned_may_end_and_is_replaced() -> None:
+    world = running()
+    assert world.tell(ev.ExecutorsDecommissioned(executor_ids=("1", "77"))) == []
+    answer = world.lose("1", 0)
+    told = only(RemoveExecutor, answer)
+    assert not told.caused_by_app
+    assert "decommissioned" in told.reason
+    assert only(RequestContainers, answer).executor_ids == ("3",)
+    assert world.view().counters["young_deaths"] == 0
+
+
+def test_an_executor_that_crashes_while_it_is_decommissioned_has_failed() -> None:
+    world = running()
+    world.tell(ev.ExecutorsDecommissioned(executor_ids=("1",)))
+    assert only(RemoveExecutor, world.lose("1", 1)).caused_by_app
+
+
+def test_spark_is_told_once_of_a_host_that_yarn_decommissions_and_of_executors_that_register_there_later() -> None:
+    world = young(decommissions=True)
+    world.run("1", host=HOSTS[1])
+    world.allocate("2", HOSTS[1])
+    told = only(DecommissionHost, world.tell(hosts(h3="DECOMMISSIONING", h4="DECOMMISSIONING")))
+    assert told.host == HOSTS[1]
+    assert "executors 1" in told.reason
+    assert of(DecommissionHost, world.tell(hosts(h3="DECOMMISSIONING"))) == []
+    assert only(DecommissionHost, world.register("2", HOSTS[1])).host == HOSTS[1]
+
+
+def test_without_sparks_property_nobody_is_told_of_a_host_that_yarn_decommissions() -> None:
+    assert of(DecommissionHost, running().tell(hosts(h3="DECOMMISSIONING"))) == []
 
 
 def test_an_executor_that_has_served_is_replaced_at_once() -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import zipfile
+from pathlib import Path
+
 import click
+import pyspark
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
@@ -13,52 +18,16 @@ from yarnspec.errors import UsageError
 from yarnspec.gateway.flags.arguments import SubmitCommand, as_launcher
 from yarnspec.gateway.flags.request import FLAGS, SubmitRequest
 
-# Every option that Spark 4.3.0's own parser knows (SparkSubmitOptionParser).
-SPARK_FLAGS = [
-    "--archives",
-    "--class",
-    "--conf",
-    "-c",
-    "--deploy-mode",
-    "--driver-class-path",
-    "--driver-cores",
-    "--driver-default-class-path",
-    "--driver-java-options",
-    "--driver-library-path",
-    "--driver-memory",
-    "--executor-cores",
-    "--executor-memory",
-    "--files",
-    "--jars",
-    "--keytab",
-    "--kill",
-    "--master",
-    "--remote",
-    "--name",
-    "--num-executors",
-    "--packages",
-    "--exclude-packages",
-    "--principal",
-    "--properties-file",
-    "--extra-properties-file",
-    "--proxy-user",
-    "--py-files",
-    "--queue",
-    "--repositories",
-    "--status",
-    "--total-executor-cores",
-    "--supervise",
-    "--usage-error",
-    "--verbose",
-    "-v",
-    "--version",
-    "--load-spark-defaults",
-]
-
 
 def test_every_flag_of_spark_submit_is_known() -> None:
-    known = {name for flag in FLAGS for name in flag.names}
-    assert set(SPARK_FLAGS) <= known
+    """Every option that the parser of this Spark knows: they are constants of its class."""
+    (jar,) = (Path(pyspark.__file__).parent / "jars").glob("spark-launcher_*.jar")
+    with zipfile.ZipFile(jar) as archive:
+        compiled = archive.read("org/apache/spark/launcher/SparkSubmitOptionParser.class")
+    options = set(re.findall(rb"(?<=[^-a-z])--?[a-z][a-z-]*", compiled))
+    assert {b"--master", b"--extra-properties-file", b"-c"} <= options
+    ours = {name.encode() for flag in FLAGS for name in flag.names}
+    assert options - ours == {b"--help", b"-h"}
 
 
 def test_every_flag_fills_a_field_or_gives_advice() -> None:
@@ -203,8 +172,13 @@ def test_for_the_drivers_jvm_the_later_of_flag_and_conf_wins_as_in_sparks_launch
         ("--class x app.jar", "PySpark programs"),
         ("--kill driver-1", "yarnspec kill"),
         ("--status driver-1", "yarnspec status"),
+        ("--kill application_1_1 --master yarn", "yarnspec kill"),
+        ("--master yarn --status=application_1_1", "yarnspec status"),
+        ("--kill", "yarnspec kill"),
+        ("--status --master yarn", "yarnspec status"),
         ("--remote sc://x app.py", "Spark Connect"),
         ("--version", "yarnspec --version"),
+        ("--version --master yarn", "yarnspec --version"),
         ("--conf a app.py", "KEY=VALUE"),
         ("--conf =a app.py", "KEY=VALUE"),
         ("-o xml app.py", "table, json or yaml"),

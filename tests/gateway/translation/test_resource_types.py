@@ -43,6 +43,10 @@ def test_sparks_names_become_yarns() -> None:
         ({"spark.yarn.executor.resource.memory.amount": "1"}, "use spark.executor.memory instead"),
         ({"spark.yarn.executor.resource.vcores.amount": "1"}, "use spark.executor.cores instead"),
         (
+            {"spark.yarn.driver.resource.memory.amount": "1", "spark.yarn.am.resource.cores.amount": "1"},
+            "driver.resource.memory.amount: use spark.driver.memory instead; spark.yarn.am.resource.cores.amount: use",
+        ),
+        (
             {"spark.executor.resource.gpu.amount": "1", "spark.yarn.executor.resource.yarn.io/gpu.amount": "1"},
             "spark.executor.resource.gpu.amount asks for the same",
         ),

@@ -38,6 +38,15 @@ def test_without_the_service_nothing_changes() -> None:
         assert shuffleservice.warnings(given, conf, nothing) == []
 
 
+def test_hosts_that_yarn_decommissions_are_told_to_spark_only_without_the_service_as_in_spark() -> None:
+    wish = {"spark.decommission.enabled": "true"}
+    assert not shuffleservice.decommissions({})
+    assert shuffleservice.decommissions(wish)
+    assert not shuffleservice.decommissions(wish | ON)
+    told = shuffleservice.warnings(wish | ON, site(services="spark_shuffle"), nothing)
+    assert [one.partition(":")[0] for one in told] == ["spark.decommission.enabled"]
+
+
 def test_the_port_is_the_users_else_the_clusters_else_sparks_own() -> None:
     key = "spark.shuffle.service.port"
     assert shuffleservice.properties(ON | {key: "1"}, site(port="2")) == {key: "1"}

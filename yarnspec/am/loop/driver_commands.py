@@ -29,10 +29,13 @@ ORDERS = (
     commands.AskHeldBlocks,
     commands.KillAttempt,
     commands.RemoveExecutor,
+    commands.DecommissionHost,
     rc.GiveUpHost,
 )
 """The commands that the driver carries out."""
 
+_KEPT = (commands.WithdrawCopy, commands.KillAttempt, commands.DecommissionHost, commands.GiveUpHost)
+"""The commands that are kept while the driver is not connected."""
 _KEPT_MAX = 10_000
 _TELL_AGAIN_S = 1.0
 
@@ -230,9 +233,7 @@ class DriverCommandQueue:
                 self._refuse(one, why)
             elif isinstance(one, commands.AskHeldBlocks):
                 self._post(events.HeldBlocksTold(executor_id=one.executor_id, count=-1))
-        ending = [
-            one for one in orders if isinstance(one, commands.WithdrawCopy | commands.KillAttempt | rc.GiveUpHost)
-        ]
+        ending = [one for one in orders if isinstance(one, _KEPT)]
         with self._changed:
             if not ending or over != self._epochs_over:  # what was for a driver that has died meanwhile is for no other
                 return
@@ -251,6 +252,8 @@ def _give_one(bridge: DriverBridge, order: Command) -> None:
             bridge.kill_attempt(order.task_id, order.reason)
         case commands.RemoveExecutor():
             bridge.remove_executor(order.executor_id, order.exit_code, order.caused_by_app, order.reason)
+        case commands.DecommissionHost():
+            bridge.decommission_host(order.host)
         case rc.GiveUpHost():
             bridge.host_gone(order.host)
 

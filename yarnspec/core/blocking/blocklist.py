@@ -20,7 +20,7 @@ from yarnspec.core.blocking.blocks import TIMER_FAMILY, WIDE, Block, BlockListen
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.blocking.neverblocked import NeverBlocked
 from yarnspec.core.messages.commands import Command, RefuseBlock
-from yarnspec.core.messages.events import BlockRequested, Cause, UnblockRequested
+from yarnspec.core.messages.events import BlockRequested, Cause, HostExcluded, HostUnexcluded, UnblockRequested
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
 
@@ -28,6 +28,9 @@ __all__ = ["SUBMIT", "TIMER_FAMILY", "Block", "Blocklist"]
 
 SUBMIT = "yarnspec submit"
 """The author of exclusions at submit. The blank tells it from a user's name."""
+SPARK = "Spark's excludeOnFailure"
+_EXCLUDED_MS = 3_600_000
+"""As long as ``spark.excludeOnFailure.timeout`` by default. Automatic blocks end at some time, whatever Spark says."""
 _EVERY_STAGE = (-1, -1)
 
 
@@ -189,6 +192,20 @@ class Blocklist:
             return [self.refuse(key.target, why, kind="unblock")]
         said = f"unblocked by {wish.by}{f', but {on_list}' if on_list else ''}"
         return [self.lift(one, said) for one in found]
+
+    def excluded_by_spark(self, event: HostExcluded, now_ms: int) -> list[Command]:
+        """Keep containers off a host on which Spark starts no task."""
+        said = f"{event.failures} of its executors failed tasks"
+        wish = BlockRequested(
+            host=event.host, reason=said, by=SPARK, duration_ms=_EXCLUDED_MS, automatic=True, cause="faulty"
+        )
+        return self.request(wish, now_ms)
+
+    def taken_back_by_spark(self, event: HostUnexcluded, _now_ms: int) -> list[Command]:
+        """End the block of a host that Spark takes again, if nobody else blocked it meanwhile."""
+        key = Key("application", event.host)
+        block = self._blocks.get(key)
+        return [self.lift(key, "Spark takes it again")] if block is not None and block.by == SPARK else []
 
     def expire(self, timer: str, now_ms: int) -> list[Command]:
         """End a block whose time is over, or go on with the guess that lasts longer."""

@@ -18,11 +18,14 @@ class Hosts:
         self.reports_taken = 0
         self.running: frozenset[str] = frozenset()
         """The hosts that take containers."""
+        self.leaving: frozenset[str] = frozenset()
+        """The hosts that YARN decommissions: containers there may end their work, and no new ones come."""
 
     def replace(self, reports: tuple[HostReport, ...]) -> None:
         """Take a new report, which holds all hosts."""
         self._reports = {report.host: report for report in reports}
         self.running = frozenset(host for host, report in self._reports.items() if report.state == "RUNNING")
+        self.leaving = frozenset(host for host, report in self._reports.items() if report.state == "DECOMMISSIONING")
         self.reports_taken += 1
 
     @property

@@ -24,6 +24,10 @@ class Executor:
     of_earlier_context: bool = False
     """The executor served a SparkContext that has stopped. The present one never knew it."""
     preemption_announced: bool = False
+    told_to_leave: bool = False
+    """Spark was told that YARN decommissions its host."""
+    decommissioned: bool = False
+    """Spark lets it finish; it then ends with exit code 0."""
     extra: bool = False
     profile: int = 0
     """Spark's number of its resource profile; 0: it is of the usual size."""

@@ -18,7 +18,14 @@ from yarnspec.core.containers.removals import Removals
 from yarnspec.core.lifecycle.driver import Route
 from yarnspec.core.lifecycle.phases import Lifecycle
 from yarnspec.core.messages import events as ev
-from yarnspec.core.messages.commands import EXIT_FAILED, Command, ReleaseContainer, RemoveExecutor, Warn
+from yarnspec.core.messages.commands import (
+    EXIT_FAILED,
+    Command,
+    DecommissionHost,
+    ReleaseContainer,
+    RemoveExecutor,
+    Warn,
+)
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
 
@@ -66,6 +73,7 @@ class Executors:
         return {
             ev.TargetExecutorsChanged: self._target_changed,
             ev.ExecutorsUnwanted: self._unwanted,
+            ev.ExecutorsDecommissioned: self._decommissioned,
             ev.RequestFailed: self._request_failed,
             ev.ContainerAllocated: self._allocated,
             ev.ContainerStarted: self._started,
@@ -99,6 +107,22 @@ class Executors:
         return [
             ReleaseContainer(executor_id=one, reason=f"executor {one} has not ended although its driver was lost")
             for one in self._containers.left_over
+        ]
+
+    def leave_hosts(self) -> list[Command]:
+        """Tell Spark of hosts that YARN decommissions, so that its executors there finish; if the user wants that."""
+        leaving = self._hosts.leaving if self._settings.decommissions and not self._lifecycle.stopping else ()
+        if not leaving:
+            return []
+        found: dict[str, list[str]] = {}
+        for executor_id, host in self._containers.running().items():
+            row = self._containers.row(executor_id)
+            if host in leaving and row is not None and not row.told_to_leave:
+                row.told_to_leave = True
+                found.setdefault(host, []).append(executor_id)
+        return [
+            DecommissionHost(host=host, reason=f"YARN decommissions {host}, which has executors {', '.join(ids)}")
+            for host, ids in sorted(found.items())
         ]
 
     def release_held(self) -> None:
@@ -149,7 +173,9 @@ class Executors:
         outcome = self._containers.started(event, now_ms)
         if outcome == "unwanted":
             return self._send_back(event.executor_id, event.container_id)
-        return self._came(now_ms) if outcome == "taken" else []
+        if outcome != "taken":
+            return []
+        return self._came(now_ms) + (self.leave_hosts() if event.host in self._hosts.leaving else [])
 
     def _send_back(self, executor_id: str, container_id: str) -> list[Command]:
         said = f"container {container_id} came for executor {executor_id} after its request was withdrawn"
@@ -162,6 +188,13 @@ class Executors:
         self._containers.preemption_announced(event.container_ids)
         return []
 
+    def _decommissioned(self, event: ev.ExecutorsDecommissioned, _now_ms: int) -> list[Command]:
+        for executor_id in event.executor_ids:
+            row = self._containers.row(executor_id)
+            if row is not None and row.state == "running":
+                row.decommissioned, row.why = True, "Spark decommissioned it"
+        return []
+
     def _lost(self, event: ev.ContainerLost, now_ms: int) -> list[Command]:
         self._removals.ended(event.executor_id)
         row = self._containers.lost(event)
@@ -171,7 +204,7 @@ class Executors:
         if self._lifecycle.stopping or row.of_earlier_context:
             return commands
         host = event.host or row.host
-        if row.state == "releasing":
+        if row.state == "releasing" or (row.decommissioned and event.exit_code == 0):
             said = f"executor {row.executor_id} ended on {host} as asked: {row.why} (exit code {event.exit_code})"
             return commands + self._tell_spark(row.executor_id, event.exit_code, said, caused_by_app=False)
         verdict = blame(

@@ -375,6 +375,12 @@ class RemoveExecutor(Command, frozen=True):
     caused_by_app: bool
 
 
+class DecommissionHost(Command, frozen=True):
+    """Tell the driver that YARN takes a host out of service, so that Spark decommissions its executors there."""
+
+    host: str
+
+
 class Warn(Command, frozen=True):
     """Tell people of a problem; ``reason`` is the text. For the log and the status: nothing is to be done.
 

@@ -110,6 +110,26 @@ class UnblockRequested(Event, frozen=True):
     index: int | None = None
 
 
+class HostExcluded(Event, frozen=True):
+    """Spark starts no task of any stage on a host until it says otherwise: so many executors there failed tasks.
+
+    Told only with ``spark.excludeOnFailure.enabled``.
+    """
+
+    MESSAGE = "host_excluded"
+
+    host: str
+    failures: int = 0
+
+
+class HostUnexcluded(Event, frozen=True):
+    """Spark takes a host again that it had excluded."""
+
+    MESSAGE = "host_unexcluded"
+
+    host: str
+
+
 class ScaleRequested(Event, frozen=True):
     """Somebody wants at least and at most so many executors from now on; ``earlier``: in an earlier attempt.
 
@@ -237,6 +257,14 @@ class TargetExecutorsChanged(Event, frozen=True):
 
 class ExecutorsUnwanted(Event, frozen=True):
     """Spark wants these executors ended (dynamic allocation's scale-down)."""
+
+    executor_ids: tuple[str, ...]
+
+
+class ExecutorsDecommissioned(Event, frozen=True):
+    """Spark lets these executors finish: they get no more tasks, move their blocks, and end by themselves."""
+
+    MESSAGE = "executors_decommissioned"
 
     executor_ids: tuple[str, ...]
 

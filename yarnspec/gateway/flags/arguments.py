@@ -119,10 +119,13 @@ def split_list(text: str) -> tuple[str, ...]:
 def _option(number: int, flag: Flag) -> click.Option:
     names = [f"p{number}" if flag.field is None else flag.field, *flag.names]
     if flag.treatment == "refused":
-        # Eager: a line that only says `--kill ID` has no program, and its advice matters more than that.
+        # Eager: a line that only says `--kill ID` has no program, and its advice matters more than that. Without an ID
+        # the advice comes, too.
+        switch = flag.shape == "switch"
         return click.Option(
             names,
-            is_flag=flag.shape == "switch",
+            is_flag=switch,
+            flag_value=switch or "no value",
             is_eager=True,
             expose_value=False,
             callback=_refuse(flag),

@@ -186,6 +186,7 @@ def _plan(
         registered_ratio=ratio,
         registered_wait_ms=wait_ms,
         dynamic_bounds=dynamic_bounds(translation.properties),
+        decommissions=shuffleservice.decommissions(translation.properties),
         placement_mode=placement.mode,
         host_attribute=translation.options.placement.host_attribute,
         excluded_hosts=translation.exclude_hosts,

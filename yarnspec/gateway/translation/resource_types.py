@@ -72,10 +72,14 @@ def _of(given: Mapping[str, str], sparks: str, yarns: tuple[str, ...], role: str
     for name, amount in _amounts(given, sparks).items():
         found[names.get(name, name)] = amount
         told[names.get(name, name)] = f"{sparks}{name}{_AMOUNT}"
+    amounts = {prefix: _amounts(given, prefix) for prefix in yarns}
+    sizes = [
+        (f"{prefix}{name}{_AMOUNT}", _SIZES[name]) for prefix in yarns for name in amounts[prefix] if name in _SIZES
+    ]
+    if sizes:
+        raise UsageError("; ".join(f"{key}: use spark.{role}.{size} instead" for key, size in sizes))
     for prefix in yarns:
-        for name, amount in _amounts(given, prefix).items():
-            if name in _SIZES:
-                raise UsageError(f"{prefix}{name}{_AMOUNT}: use spark.{role}.{_SIZES[name]} instead")
+        for name, amount in amounts[prefix].items():
             if name in told:
                 raise UsageError(f"{prefix}{name}{_AMOUNT}: {told[name]} asks for the same; give one of them")
             found[name] = max(amount, found.get(name, 0))

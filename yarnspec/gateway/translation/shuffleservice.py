@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 ENABLED = "spark.shuffle.service.enabled"
 AUTHENTICATE = "spark.authenticate"
+DECOMMISSIONS = "spark.decommission.enabled"
 _PORT = "spark.shuffle.service.port"
 _NAME = "spark.shuffle.service.name"
 _SPARKS_NAME = "spark_shuffle"
@@ -27,6 +28,11 @@ _RPC = "org.yarnspec.rm.ServiceDataRpc"
 def wanted(given: Mapping[str, str]) -> bool:
     """Tell whether the cluster's service is to give out the application's map outputs."""
     return truth(given.get(ENABLED, "false"), ENABLED)
+
+
+def decommissions(given: Mapping[str, str]) -> bool:
+    """Tell whether Spark decommissions executors on hosts that YARN decommissions; as in Spark, not with a service."""
+    return truth(given.get(DECOMMISSIONS, "false"), DECOMMISSIONS) and not wanted(given)
 
 
 def authenticates(given: Mapping[str, str], conf: HadoopConf) -> bool:
@@ -54,6 +60,11 @@ def warnings(given: Mapping[str, str], conf: HadoopConf, resource_managers: Call
     if not wanted(given):
         return []
     told = []
+    if truth(given.get(DECOMMISSIONS, "false"), DECOMMISSIONS):
+        told.append(
+            f"{DECOMMISSIONS}: with {ENABLED}, Spark is not told of hosts that YARN decommissions: outputs of shuffles "
+            "stay with the service"
+        )
     if not authenticates(given, conf):
         told.append(f"{AUTHENTICATE}=false: whoever reaches their ports can talk to the driver and to executors")
     name = given.get(_NAME, _SPARKS_NAME)

@@ -290,6 +290,13 @@ public final class Bridge {
         }
     }
 
+    /** YARN takes a host out of service: Spark decommissions its executors there. */
+    public synchronized void decommissionHost(String host) {
+        if (backend != null && !backend.stopping()) {
+            backend.decommissionExecutorsOnHost(host);
+        }
+    }
+
     /** No map output that an earlier driver left on that host will be found in time. */
     public void hostGone(String host) {
         if (recovery != null) {

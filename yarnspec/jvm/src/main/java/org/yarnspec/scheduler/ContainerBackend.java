@@ -14,6 +14,7 @@ import org.apache.spark.deploy.security.HadoopDelegationTokenManager;
 import org.apache.spark.resource.ResourceProfile;
 import org.apache.spark.rpc.RpcAddress;
 import org.apache.spark.rpc.RpcEndpointAddress;
+import org.apache.spark.scheduler.ExecutorDecommissionInfo;
 import org.apache.spark.scheduler.ExecutorExited;
 import org.apache.spark.scheduler.ExecutorProcessLost;
 import org.apache.spark.scheduler.cluster.CoarseGrainedClusterMessages.IsExecutorAlive;
@@ -26,6 +27,7 @@ import org.yarnspec.mapoutputs.Adoption;
 import org.yarnspec.recovery.Recovery;
 import org.yarnspec.spark.Scala;
 import scala.Option;
+import scala.Tuple2;
 import scala.collection.immutable.Map$;
 import scala.collection.immutable.Seq;
 import scala.concurrent.Future;
@@ -271,6 +273,20 @@ public final class ContainerBackend extends CoarseGrainedSchedulerBackend {
         return Scala.done();
     }
 
+    /** The executors that finish from now on end with exit code 0, and the negotiator must not take that for a fault. */
+    @Override
+    public Seq<String> decommissionExecutors(
+            Tuple2<String, ExecutorDecommissionInfo>[] executors, boolean adjustTarget, boolean byExecutor) {
+        Seq<String> begun = super.decommissionExecutors(executors, adjustTarget, byExecutor);
+        if (!begun.isEmpty()) {
+            outbox.add("executors_decommissioned", event -> {
+                var ids = event.putArray("executor_ids");
+                CollectionConverters.asJava(begun).forEach(ids::add);
+            });
+        }
+        return begun;
+    }
+
     /** The seam for Kerberos, as on YARN: collects delegation tokens and hands them to executors when security is on. */
     @Override
     public Option<HadoopDelegationTokenManager> createTokenManager() {
@@ -312,7 +328,8 @@ public final class ContainerBackend extends CoarseGrainedSchedulerBackend {
             }
             boolean killedBySpark;
             synchronized (ContainerBackend.this) {
-                killedBySpark = executorsPendingToRemove().contains(executorId);
+                killedBySpark = executorsPendingToRemove().contains(executorId)
+                        || executorsPendingDecommission().contains(executorId);
             }
             if (killedBySpark) {
                 // Spark itself asked for this end and says so to its tasks; nobody needs to be asked.
@@ -333,7 +350,8 @@ public final class ContainerBackend extends CoarseGrainedSchedulerBackend {
             boolean known;
             synchronized (ContainerBackend.this) {
                 known = executorsPendingLossReason().contains(executorId)
-                        || executorsPendingToRemove().contains(executorId);
+                        || executorsPendingToRemove().contains(executorId)
+                        || executorsPendingDecommission().contains(executorId);
             }
             if (known) {
                 removeExecutor(executorId, new ExecutorProcessLost(reason, Option.empty(), true));
