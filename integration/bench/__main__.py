@@ -77,7 +77,7 @@ class Measurements:
             self._data = self._cluster.hdfs_put(tpch_data(self._scale), f"/bench/tpch-{self._scale:g}")
         output = f"{self._cluster.mini.default_fs}/bench/results-{name}"
         done = run(
-            side, self._cluster, PROGRAMS / "tpch.py", [self._data, "all", output, f"{self._scale:g}"],
+            side, self._cluster, PROGRAMS / "tpc.py", [self._data, "all", output, f"{self._scale:g}"],
             name=name, workspace=self._workspace, timeout_s=TPCH_TIMEOUT_S, py_files=QUERIES_FILE,
         )  # fmt: skip
         queries = self._query_seconds(done.application_id)
