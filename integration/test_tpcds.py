@@ -15,12 +15,11 @@ from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
 from integration.slowhosts import SLOWER, SPREAD
 from integration.submitting import Submission
-from integration.tpcds.data import tpcds_data, tpcds_queries
+from integration.tpcds.data import SCALE, tpcds_data, tpcds_queries
 from integration.tpcds.queries import write_module
 from integration.tpch.compare import disagreements, duckdb_results
 from integration.waiting import wait_for
 
-SCALE = 0.05
 DATA = "/tpcds/data"
 QUERIES = range(1, 100)
 FIVES = 20
@@ -35,7 +34,7 @@ class Queries:
         self._workspace = workspace
         texts = tpcds_queries()
         self._texts = {number: texts[number] for number in numbers}
-        self._data = tpcds_data(SCALE)
+        self._data = tpcds_data()
         if not cluster.hdfs_list(DATA):
             cluster.hdfs_put(self._data, DATA)
         self._output = f"/tpcds/{workspace.name}"

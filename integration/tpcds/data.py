@@ -21,6 +21,7 @@ TABLES = (
     "reason", "ship_mode", "store", "store_returns", "store_sales", "time_dim", "warehouse", "web_page", "web_returns",
     "web_sales", "web_site",
 )  # fmt: skip
+SCALE = 0.05
 DUCKDB = "1.5.5"
 INSTALLING_TIMEOUT_S = 300
 TELLING = """
@@ -37,7 +38,7 @@ class QueriesMissingError(Exception):
     """The text of the queries could not be had; the message says why."""
 
 
-def tpcds_data(scale: float) -> Path:
+def tpcds_data(scale: float = SCALE) -> Path:
     """The directory that holds `<table>/*.parquet` for this scale factor; it is made when it is missing."""
     return made_once(f"tpcds-sf{scale:g}", lambda directory: generate("tpcds", directory, scale, TABLES, 1))
 
