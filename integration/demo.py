@@ -87,7 +87,7 @@ def _run(mini: MiniCluster) -> int:
         "--num-executors", str(EXECUTORS), "--executor-memory", "2g", "--driver-memory", "1g",
         "--conf", "spark.sql.shuffle.partitions=6", "--conf", "spark.ui.showConsoleProgress=false",
         "--conf", "spark.yarn.appMasterEnv.PYTHONWARNINGS=ignore",
-        "--py-files", str(Path(__file__).parent / "tpch" / "queries.py"), str(PROGRAMS / "tpch.py"),
+        "--py-files", str(Path(__file__).parent / "tpch" / "queries.py"), str(PROGRAMS / "tpc.py"),
         uri, ",".join(map(str, QUERIES)), f"{cluster.mini.default_fs}/tpch/demo-results", f"{SCALE:g}",
     ]  # fmt: skip
     console.print(Panel(_shown(command), title="a user submits, and keeps one host out", title_align="left"))

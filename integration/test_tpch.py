@@ -8,8 +8,8 @@ import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import Submit, Watch
-from integration.tpch.compare import disagreement, duckdb_rows, parquet_rows
-from integration.tpch.queries import QUERIES
+from integration.tpch.compare import disagreements, duckdb_results
+from integration.tpch.queries import QUERIES, query_text
 
 SCALE = 0.01
 THIRDS = 3
@@ -26,7 +26,7 @@ def test_queries_agree_with_duckdb(
     output = f"{cluster.mini.default_fs}/tpch/results{third}"
     queries = list(QUERIES)[third::THIRDS]
     submission = submit(
-        "tpch.py", data, ",".join(map(str, queries)), output, str(SCALE),
+        "tpc.py", data, ",".join(map(str, queries)), output, str(SCALE),
         options=[
             "--executor-memory", "4g", "--num-executors", "2", "--driver-memory", "1g",
             "--conf", "spark.sql.shuffle.partitions=4", "--py-files", str(QUERIES_FILE),
@@ -41,9 +41,5 @@ def test_queries_agree_with_duckdb(
     assert len(set(executors.values())) >= 2
 
     cluster.command("hdfs", "dfs", "-get", f"/tpch/results{third}", str(tmp_path / "results"))
-    expected = duckdb_rows(tpch_small, queries, SCALE)
-    differences = []
-    for number in queries:
-        rows = parquet_rows(tmp_path / "results" / f"q{number:02d}")
-        differences.append(disagreement(number, rows, expected[number]))
-    assert [difference for difference in differences if difference] == []
+    right = duckdb_results(tpch_small, {number: query_text(number, SCALE) for number in queries})
+    assert disagreements(tmp_path / "results", right) == []

@@ -1,4 +1,4 @@
-"""`python -m integration.bench [start|tpch|all]`: both sides by turns on a mini cluster of their own.
+"""`python -m integration.bench [start|tpch|tpcds|all]`: both sides by turns on a mini cluster of their own.
 
 The other names run a bench of their own (``OTHERS``; `stragglers` and `recovery` have more options as
 `python -m integration.bench.stragglers` and `.recovery`). ``docs/benchmarks.md`` says what each measures.
@@ -27,7 +27,11 @@ from integration.bench.tables import print_tables
 from integration.bench.timeline import timeline
 from integration.cluster import Cluster
 from integration.submitting import PROGRAMS, base_environment
+from integration.tpcds.data import SCALE as TPCDS_SCALE
+from integration.tpcds.data import tpcds_data, tpcds_queries
+from integration.tpcds.queries import write_module
 from integration.tpch.data import cache_directory, tpch_data
+from integration.tpch.queries import QUERIES as TPCH
 from yarnspec.minicluster import MiniCluster
 
 HOSTS = 3
@@ -35,10 +39,12 @@ PROPERTIES = {
     # What the programs printed is read from the hosts after the applications have ended.
     "yarn.nodemanager.delete.debug-delay-sec": "1200",
 }
-REPEATS: dict[Bench, int] = {"start": 7, "tpch": 5}
+REPEATS: dict[Bench, int] = {"start": 7, "tpch": 5, "tpcds": 2}
+LONG: frozenset[Bench] = frozenset({"tpcds"})
+"""Runs of minutes: only by its name, into a file of its own, and without runs before that do not count."""
 SCALE = 0.1
 START_TIMEOUT_S = 180
-TPCH_TIMEOUT_S = 600
+QUERIES_TIMEOUT_S = 1800
 QUERIES_FILE = Path(__file__).parent.parent / "tpch" / "queries.py"
 
 Measure = Callable[[Side, str], dict[str, int]]
@@ -57,13 +63,13 @@ OTHERS: dict[str, Callable[[Console, int | None], bool]] = {
 
 
 class Measurements:
-    """The two benches on one cluster."""
+    """The benches of both sides on one cluster."""
 
     def __init__(self, cluster: Cluster, workspace: Path, scale: float) -> None:
         self._cluster = cluster
         self._workspace = workspace
         self._scale = scale
-        self._data: str | None = None
+        self._data: dict[Path, str] = {}
 
     def start(self, side: Side, name: str) -> dict[str, int]:
         """The steps on the way to the first task of a program that does next to nothing."""
@@ -72,17 +78,27 @@ class Measurements:
         return timeline(self._cluster, done, self._workspace)
 
     def tpch(self, side: Side, name: str) -> dict[str, int]:
-        """All queries: the whole command, and the sum of the query times as the program measures them."""
-        if self._data is None:
-            self._data = self._cluster.hdfs_put(tpch_data(self._scale), f"/bench/tpch-{self._scale:g}")
+        """All queries of TPC-H."""
+        return self._queries(side, name, tpch_data(self._scale), QUERIES_FILE, len(TPCH))
+
+    def tpcds(self, side: Side, name: str) -> dict[str, int]:
+        """All queries of TPC-DS."""
+        texts = tpcds_queries()
+        module = write_module(self._workspace / "queries.py", texts)
+        return self._queries(side, name, tpcds_data(self._scale), module, len(texts))
+
+    def _queries(self, side: Side, name: str, data: Path, module: Path, count: int) -> dict[str, int]:
+        """The whole command, and the sum of the query times as the program measures them."""
+        if data not in self._data:
+            self._data[data] = self._cluster.hdfs_put(data, f"/bench/{data.name}")
         output = f"{self._cluster.mini.default_fs}/bench/results-{name}"
         done = run(
-            side, self._cluster, PROGRAMS / "tpch.py", [self._data, "all", output, f"{self._scale:g}"],
-            name=name, workspace=self._workspace, timeout_s=TPCH_TIMEOUT_S, py_files=QUERIES_FILE,
+            side, self._cluster, PROGRAMS / "tpc.py", [self._data[data], "all", output, f"{self._scale:g}"],
+            name=name, workspace=self._workspace, timeout_s=QUERIES_TIMEOUT_S, py_files=module,
         )  # fmt: skip
         queries = self._query_seconds(done.application_id)
-        if len(queries) != 22:
-            raise RunFailedError(f"{side}: the output of {len(queries)} queries was found, not of 22")
+        if len(queries) != count:
+            raise RunFailedError(f"{side}: the output of {len(queries)} queries was found, not of {count}")
         return {"command": done.ended_ms - done.began_ms, "queries": round(sum(queries.values()) * 1000)}
 
     def _query_seconds(self, application_id: str) -> dict[int, float]:
@@ -105,7 +121,7 @@ def interleaved(
     ]
     if not missing:
         return
-    for side in SIDES:
+    for side in () if bench in LONG else SIDES:
         console.print(f"{bench}: {side} warms the cluster up")
         measure(side, f"bench-{bench}-{side}-warm")
     for repeat, side in missing:
@@ -122,16 +138,19 @@ def interleaved(
     type=click.Choice(["all", *REPEATS, "stragglers", "recovery", *OTHERS]),
     default="all",
 )
-@click.option("--repeats", type=click.IntRange(min=1), help="Pairs of runs; 7 for start and 5 for tpch by default.")
-@click.option("--scale", type=click.FloatRange(min=0.001), default=SCALE, show_default=True, help="TPC-H scale factor.")
+@click.option("--repeats", type=click.IntRange(min=1), help="Pairs of runs; 7, 5 and 2 for start, tpch and tpcds.")
+@click.option(
+    "--scale",
+    type=click.FloatRange(min=0.001),
+    help=f"Scale factor of the data; {TPCDS_SCALE:g} for tpcds and {SCALE:g} for tpch by default.",
+)
 @click.option(
     "--results",
     type=click.Path(dir_okay=False, path_type=Path),
-    default=lambda: cache_directory() / "bench.json",
     help="Where runs are kept, so that an interrupted bench goes on where it was.",
 )
 @click.option("--fresh", is_flag=True, help="Forget the runs that were made before.")
-def main(which: str, repeats: int | None, scale: float, results: Path, fresh: bool) -> None:
+def main(which: str, repeats: int | None, scale: float | None, results: Path | None, fresh: bool) -> None:
     """Compare yarnspec with stock spark-submit; prints a table, and the same as Markdown."""
     # Whoever ends us by a signal must not leave a cluster behind.
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
@@ -142,10 +161,12 @@ def main(which: str, repeats: int | None, scale: float, results: Path, fresh: bo
         options = [*(["--repeats", str(repeats)] if repeats else []), *(["--fresh"] if fresh else [])]
         chosen = stragglers.main if which == "stragglers" else recovery.main
         chosen(options, prog_name=f"integration.bench {which}")
+    results = results or cache_directory() / ("bench-tpcds.json" if which == "tpcds" else "bench.json")
+    scale = scale or (TPCDS_SCALE if which == "tpcds" else SCALE)
     if fresh:
         results.unlink(missing_ok=True)
     measured = load(results, setup(HOSTS, scale))
-    benches: list[Bench] = [bench for bench in REPEATS if which in ("all", bench)]
+    benches: list[Bench] = [bench for bench in REPEATS if which == bench or (which == "all" and bench not in LONG)]
     workspace = Path(tempfile.mkdtemp(prefix="yarnspec-bench-"))
     try:
         with MiniCluster(workspace / "cluster", nodes=HOSTS, properties=PROPERTIES) as mini:

@@ -14,7 +14,7 @@ import pyspark
 import yarnspec
 from integration.bench.sides import CONFIGURATION, FLAGS, Side
 
-Bench = Literal["start", "tpch"]
+Bench = Literal["start", "tpch", "tpcds"]
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):

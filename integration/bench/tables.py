@@ -21,10 +21,13 @@ AIMS = {
 TITLES: dict[Bench, str] = {
     "start": "From the submit command to …",
     "tpch": "TPC-H, 22 queries",
+    "tpcds": "TPC-DS, 99 queries",
 }
+QUERIES = {"command": "whole command", "queries": "sum of the query times"}
 ROWS: dict[Bench, dict[str, str]] = {
     "start": STEPS,
-    "tpch": {"command": "whole command", "queries": "sum of the query times"},
+    "tpch": QUERIES,
+    "tpcds": QUERIES,
 }
 _HEADINGS = ("", *SIDES, "ratio [95 %]", "aim")
 
@@ -68,7 +71,7 @@ def _spread(seconds: Sequence[float]) -> str:
 
 def _caption(measured: Measured, bench: Bench, pairs: int) -> str:
     setup = measured.setup
-    scale = f"scale {setup.scale:g}, " if bench == "tpch" else ""
+    scale = f"scale {setup.scale:g}, " if bench != "start" else ""
     return (
         f"{scale}{EXECUTORS} executors on {setup.hosts} hosts of one machine ({setup.machine}), Spark {setup.spark}; "
         f"{pairs} interleaved pairs, median (min-max)"

@@ -12,9 +12,9 @@ from integration.cluster import Cluster
 from integration.soak.programs import frames, shuffles
 from integration.soak.scenario import Scenario
 from integration.submitting import PROGRAMS, SMALL
-from integration.tpch.compare import Row, disagreement, duckdb_rows, parquet_rows
+from integration.tpch.compare import Expected, disagreement, duckdb_results, parquet_rows, result_directory
 from integration.tpch.data import tpch_data
-from integration.tpch.queries import QUERIES
+from integration.tpch.queries import QUERIES, query_text
 
 SCALE = 0.01
 DATA = "/soak/tpch"
@@ -30,7 +30,7 @@ def prepare(cluster: Cluster) -> None:
 
 def program(scenario: Scenario) -> Path:
     """The file that is submitted."""
-    return PROGRAMS / "tpch.py" if scenario.job == "tpch" else Path(__file__).parent / "programs" / f"{scenario.job}.py"
+    return PROGRAMS / "tpc.py" if scenario.job == "tpch" else Path(__file__).parent / "programs" / f"{scenario.job}.py"
 
 
 def arguments(scenario: Scenario, cluster: Cluster, excluded: str | None) -> list[str]:
@@ -77,21 +77,21 @@ def _results(scenario: Scenario) -> str:
 
 
 def _wrong_rows(scenario: Scenario, cluster: Cluster) -> str | None:
-    expected = _right_rows()
+    right = _right_results()
     with tempfile.TemporaryDirectory() as workspace:
         for number in scenario.queries:
-            source = f"{_results(scenario)}/q{number:02d}"
-            target = Path(workspace) / f"q{number:02d}"
+            source = f"{_results(scenario)}/{result_directory(number)}"
+            target = Path(workspace) / result_directory(number)
             target.mkdir()
             for name in cluster.hdfs_list(source):
                 if name.endswith(".parquet"):
                     (target / name).write_bytes(cluster.hdfs_read(f"{source}/{name}"))
-            different = disagreement(number, parquet_rows(target), expected[number])
+            different = disagreement(number, parquet_rows(target), right[number])
             if different:
                 return different
     return None
 
 
 @cache
-def _right_rows() -> dict[int, list[Row]]:
-    return duckdb_rows(tpch_data(SCALE), QUERIES, SCALE)
+def _right_results() -> dict[int, Expected]:
+    return duckdb_results(tpch_data(SCALE), {number: query_text(number, SCALE) for number in QUERIES})

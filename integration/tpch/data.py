@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Literal
 
 from integration.tpch.queries import TABLES
 
@@ -24,37 +25,42 @@ def cache_directory() -> Path:
 
 
 def tpch_data(scale: float) -> Path:
-    """The directory that holds `<table>/*.parquet` for this scale factor; it is made when it is missing.
+    """The directory that holds `<table>/*.parquet` for this scale factor; it is made when it is missing."""
 
-    The directory appears under its name by one rename, when it is whole: a run that is interrupted leaves nothing that
-    a later one would take for data.
+    def make(directory: Path) -> None:
+        generate("tpch", directory, scale, [table for table in TABLES if table not in LARGE_TABLES], 1)
+        generate("tpch", directory, scale, LARGE_TABLES, PARTS_OF_LARGE_TABLES)
+
+    return made_once(f"tpch-sf{scale:g}-p{PARTS_OF_LARGE_TABLES}", make)
+
+
+def made_once(name: str, make: Callable[[Path], None]) -> Path:
+    """The file or directory of this name in the cache; ``make`` makes it at a path when it is missing.
+
+    It appears under its name by one rename, when it is whole: a run that is interrupted leaves nothing that a later one
+    would take for data.
     """
     home = cache_directory()
-    directory = home / f"tpch-sf{scale:g}-p{PARTS_OF_LARGE_TABLES}"
-    if directory.is_dir():
-        return directory
+    there = home / name
+    if there.exists():
+        return there
     home.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{directory.name}-", dir=home) as workspace:
-        made = Path(workspace) / "data"
-        small = [table for table in TABLES if table not in LARGE_TABLES]
-        _generate(made, scale, small, 1)
-        _generate(made, scale, list(LARGE_TABLES), PARTS_OF_LARGE_TABLES)
-        for table in small:
-            folder = made / table
-            folder.mkdir()
-            shutil.move(made / f"{table}.parquet", folder / f"{table}.parquet")
+    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=home) as workspace:
+        made = Path(workspace) / "made"
+        make(made)
         try:
-            made.rename(directory)
+            made.rename(there)
         except OSError:
-            if not directory.is_dir():  # else another run was quicker
+            if not there.exists():  # else another run was quicker
                 raise
-    return directory
+    return there
 
 
-def _generate(directory: Path, scale: float, tables: list[str], parts: int) -> None:
-    generator = Path(sys.executable).with_name("tpchgen-cli")
-    command = [str(generator), "parquet", f"--scale-factor={scale:g}", f"--output-dir={directory}", "--quiet"]
-    command.append(f"--tables={','.join(tables)}")
-    if parts > 1:
-        command.append(f"--parts={parts}")
+def generate(
+    benchmark: Literal["tpch", "tpcds"], directory: Path, scale: float, tables: Iterable[str], parts: int
+) -> None:
+    """Write these tables as `<table>/<table>.<part>.parquet`."""
+    generator = Path(sys.executable).with_name("tpcgen-cli")
+    command = [str(generator), benchmark, "parquet", f"--scale-factor={scale:g}", f"--output-dir={directory}"]
+    command += ["--quiet", f"--tables={','.join(tables)}", f"--parts={parts}"]
     subprocess.run(command, check=True, timeout=GENERATION_TIMEOUT_S)

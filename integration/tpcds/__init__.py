@@ -1,0 +1,1 @@
+"""TPC-DS: its data, its 99 queries, and in which words Spark's dialect differs."""
