@@ -39,6 +39,7 @@ import org.apache.hadoop.yarn.api.records.NodeAttribute;
 import org.apache.hadoop.yarn.api.records.NodeAttributeType;
 import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.api.records.ResourceUtilization;
 import org.apache.hadoop.yarn.api.records.SerializedException;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.exceptions.YarnException;
@@ -300,7 +301,8 @@ public final class HollowHosts {
 
         private NodeStatus status(int response, List<ContainerStatus> containers) {
             NodeHealthStatus healthy = NodeHealthStatus.newInstance(true, "", System.currentTimeMillis());
-            return NodeStatus.newInstance(id, response, containers, List.of(), healthy, null, null, List.of());
+            ResourceUtilization none = ResourceUtilization.newInstance(0, 0, 0);
+            return NodeStatus.newInstance(id, response, containers, List.of(), healthy, none, none, List.of());
         }
 
         private List<ContainerStatus> statuses() {

@@ -8,6 +8,7 @@ tenth of all hosts leave and come back.
 from __future__ import annotations
 
 import shutil
+import signal
 import statistics
 import sys
 import tempfile
@@ -147,6 +148,7 @@ def _spread(values: Sequence[float]) -> str:
 @click.option("--constraints/--no-constraints", default=True, help="One run in the mode constraints at the end.")
 def main(hosts: int | None, containers: int, repeats: int, constraints: bool) -> None:
     """Measure one size, or all."""
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     console = Console(width=None if sys.stdout.isatty() else 160)
     sizes = SIZES if hosts is None else [(hosts, containers)]
     sys.exit(0 if measure(console, repeats, sizes, constraints) else 1)

@@ -178,7 +178,7 @@ class Bench:
             [*ENDS_WITH_US, *command], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
             timeout=_SUBMIT_S * 3, check=False,
         )  # fmt: skip
-        found = APPLICATION_ID.search(done.stdout)
+        found = APPLICATION_ID.search(done.stdout + done.stderr)
         if done.returncode != 0 or found is None:
             message = f"{name} was not submitted: {done.stdout[-1000:]}\n{done.stderr[-3000:]}"
             raise RuntimeError(message)
