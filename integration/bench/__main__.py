@@ -1,7 +1,7 @@
 """`python -m integration.bench [start|tpch|tpcds|all]`: both sides by turns on a mini cluster of their own.
 
-The other names run a bench of their own (``OTHERS``; `stragglers` and `recovery` have more options as
-`python -m integration.bench.stragglers` and `.recovery`). ``docs/benchmarks.md`` says what each measures.
+The other names run a bench of their own (``OTHERS``; `stragglers`, `recovery` and `scale` have more options as
+`python -m integration.bench.stragglers` and so on). ``docs/benchmarks.md`` says what each measures.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from integration.bench import decisions, journal, late_host, page, placing, simu
 from integration.bench.feed import __main__ as feed
 from integration.bench.measured import Bench, Measured, Sample, load, setup, store
 from integration.bench.recovery import __main__ as recovery
+from integration.bench.scale import __main__ as scale
 from integration.bench.sides import SIDES, RunFailedError, Side, run
 from integration.bench.stragglers import __main__ as stragglers
 from integration.bench.tables import print_tables
@@ -56,6 +57,7 @@ OTHERS: dict[str, Callable[[Console, int | None], bool]] = {
     "late-host": lambda console, repeats: late_host.measure(console, repeats or late_host.REPEATS),
     "page": lambda console, repeats: page.run(console, repeats or page.REPEATS),
     "placing": lambda console, repeats: placing.measure(console, repeats or placing.REPEATS),
+    "scale": lambda console, repeats: scale.measure(console, repeats or scale.REPEATS),
     "simulator": lambda console, repeats: simulator.run(console, repeats or simulator.RUNS),
     "window": lambda console, repeats: window.measure(console, repeats or window.REPEATS),
 }

@@ -36,9 +36,17 @@ public final class AllocateRewriter {
             AllocateRequest sent,
             long version,
             TreeMap<Integer, RmAsk> told,
+            Map<Integer, Grounds> grounds,
             ResourceBlacklistRequest blacklist,
             String trackingUrl,
             Set<ContainerId> releases) {}
+
+    /** What an ask was formed from. While nothing of this is replaced by another object, its form stays the same. */
+    private record Grounds(Asks.Ask ask, Wanted wanted, DesiredPlacement placement) {
+        boolean are(Grounds now) {
+            return ask == now.ask && wanted == now.wanted && placement == now.placement;
+        }
+    }
 
     private final RmEvents events;
     private final Asks asks;
@@ -48,6 +56,7 @@ public final class AllocateRewriter {
     private final Set<ContainerId> dropped = new TreeSet<>();
     private Set<ContainerId> released = new TreeSet<>();
     private TreeMap<Integer, RmAsk> told = new TreeMap<>();
+    private Map<Integer, Grounds> grounds = new HashMap<>();
     private String registeredUrl;
     private String toldUrl;
     private long nextId = 1;
@@ -66,6 +75,7 @@ public final class AllocateRewriter {
         ResourceTypes.learn(response.getResourceTypes());
         asks.forget();
         told = new TreeMap<>();
+        grounds = new HashMap<>();
         blacklist.forget();
         released = new TreeSet<>();
         registeredUrl = trackingUrl;
@@ -89,6 +99,7 @@ public final class AllocateRewriter {
 
     private Plan plan(AllocateRequest request, DesiredPlacement placement) {
         TreeMap<Integer, RmAsk> after = new TreeMap<>();
+        Map<Integer, Grounds> groundsAfter = new HashMap<>();
         RmAsk.Lines lines = new RmAsk.Lines();
         AskForm form = new AskForm(placement, racks);
         told.forEach((priority, before) -> {
@@ -103,6 +114,12 @@ public final class AllocateRewriter {
                 if (before != null) {
                     before.withdraw(lines);
                 }
+                continue;
+            }
+            Grounds now = new Grounds(ask, wanted, placement);
+            groundsAfter.put(ask.priority(), now);
+            if (before != null && grounds.containsKey(ask.priority()) && now.are(grounds.get(ask.priority()))) {
+                after.put(ask.priority(), before);
                 continue;
             }
             RmAsk wish = form.of(ask, wanted, nextId);
@@ -142,7 +159,7 @@ public final class AllocateRewriter {
         } else if (request.getTrackingUrl() != null) {
             sent.setTrackingUrl(request.getTrackingUrl());
         }
-        return new Plan(request, sent, placement.version(), after, difference, url, releases);
+        return new Plan(request, sent, placement.version(), after, groundsAfter, difference, url, releases);
     }
 
     /** Whether only a wanted container says how large the one for this request has to be. */
@@ -176,6 +193,7 @@ public final class AllocateRewriter {
     /** Nothing could be made of this call, and it goes out as it is: note what the ResourceManager is told by it. */
     public void passedThrough(AllocateRequest request) {
         plan = null;
+        grounds = new HashMap<>();
         asks.learn(request.getAskList());
         for (ResourceRequest any : request.getAskList()) {
             Asks.Ask ask = asks.get(any.getPriority().getPriority());
@@ -220,6 +238,7 @@ public final class AllocateRewriter {
             return;
         }
         told = plan.told;
+        grounds = plan.grounds;
         blacklist.told(plan.blacklist);
         toldUrl = plan.trackingUrl;
         released.addAll(plan.releases);
@@ -280,6 +299,7 @@ public final class AllocateRewriter {
 
     /** The ResourceManager counts one container less for this ask than the books say. */
     private void spend(int priority, long allocationRequestId) {
+        grounds.remove(priority);
         RmAsk ask = told.get(priority);
         if (ask instanceof RmAsk.ByName names) {
             told.put(priority, new RmAsk.ByName(names.parts(), true));
@@ -303,5 +323,6 @@ public final class AllocateRewriter {
     /** A host that the ResourceManager reported. */
     public void learnHost(String host, String rack) {
         racks.put(host, rack);
+        grounds = new HashMap<>();
     }
 }

@@ -1,5 +1,8 @@
 package org.yarnspec.placement;
 
+import java.util.ArrayDeque;
+import java.util.Comparator;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
@@ -17,6 +20,13 @@ import org.yarnspec.placement.DesiredPlacement.Wanted;
  * large as the request, so each wanted container takes the closest one in size, the oldest among equals.
  */
 final class Bindings {
+    /** Requests that are alike: of one profile and of one size. */
+    private record Kind(int profile, long memoryMb, int vcores) {
+        boolean fits(Wanted wanted) {
+            return profile == wanted.profile() && memoryMb <= wanted.memoryMb() && vcores <= wanted.vcores();
+        }
+    }
+
     private final RmEvents events;
     private final TreeMap<Integer, Wanted> byPriority = new TreeMap<>();
     private final Set<String> served = new HashSet<>();
@@ -45,7 +55,9 @@ final class Bindings {
         wanted.forEach(each -> current.put(each.id(), each));
         served.retainAll(current.keySet());
         rejected.keySet().retainAll(current.keySet());
-        unacceptable.keySet().retainAll(new HashSet<>(wanted));
+        if (!unacceptable.isEmpty()) {
+            unacceptable.keySet().retainAll(new HashSet<>(wanted));
+        }
 
         Set<String> bound = new HashSet<>();
         Iterator<Map.Entry<Integer, Wanted>> bindings = byPriority.entrySet().iterator();
@@ -62,25 +74,41 @@ final class Bindings {
             }
         }
 
-        int free = asks.standing().size() - byPriority.size();
+        Map<Kind, Deque<Integer>> free = asks.standing().size() > byPriority.size() ? free(asks) : Map.of();
         for (Wanted each : wanted) {
-            if (free <= 0) {
+            if (free.isEmpty()) {
                 break;
             }
             if (bound.contains(each.id()) || served.contains(each.id()) || refused(each, reasonAgainst(each))) {
                 continue;
             }
-            if (asks.standing().values().stream().noneMatch(ask -> isFree(ask, each))) {
+            if (free.keySet().stream().noneMatch(kind -> kind.profile() == each.profile())) {
                 continue; // Skein's request for this kind of executor is still to come
             }
-            Integer priority = closest(each, asks);
-            if (!refused(each, priority == null ? "it is smaller than every container that Skein asks for" : null)) {
+            Kind kind = closest(each, free);
+            if (!refused(each, kind == null ? "it is smaller than every container that Skein asks for" : null)) {
+                int priority = free.get(kind).remove();
+                if (free.get(kind).isEmpty()) {
+                    free.remove(kind);
+                }
                 byPriority.put(priority, each);
                 bound.add(each.id());
-                free--;
                 events.bound(each.id(), priority);
             }
         }
+    }
+
+    /** The requests to which nothing is bound yet, the oldest (lowest) priority first: there are few kinds of them. */
+    private Map<Kind, Deque<Integer>> free(Asks asks) {
+        Map<Kind, Deque<Integer>> free = new HashMap<>();
+        for (Asks.Ask ask : asks.standing().values()) {
+            if (!byPriority.containsKey(ask.priority())) {
+                Resource size = ask.capability();
+                Kind kind = new Kind(ask.profile(), size.getMemorySize(), size.getVirtualCores());
+                free.computeIfAbsent(kind, none -> new ArrayDeque<>()).add(ask.priority());
+            }
+        }
+        return free;
     }
 
     private boolean refused(Wanted wanted, String why) {
@@ -108,34 +136,18 @@ final class Bindings {
         return ResourceTypes.reasonAgainst(wanted.resources(), largest);
     }
 
-    private Integer closest(Wanted wanted, Asks asks) {
-        Integer best = null;
-        long bestGapMb = Long.MAX_VALUE;
-        for (Asks.Ask ask : asks.standing().values()) {
-            if (!isFree(ask, wanted) || !fits(ask, wanted)) {
-                continue;
-            }
-            long gapMb = wanted.memoryMb() - ask.capability().getMemorySize();
-            if (gapMb < bestGapMb) {
-                bestGapMb = gapMb;
-                best = ask.priority();
-            }
-            if (gapMb == 0) {
-                break;
-            }
-        }
-        return best;
-    }
-
-    /** Whether this request is for an executor of the same profile, and nothing is bound to it yet. */
-    private boolean isFree(Asks.Ask ask, Wanted wanted) {
-        return ask.profile() == wanted.profile() && !byPriority.containsKey(ask.priority());
+    /** The kind that is the closest in size, with the oldest request among equals; null when none fits. */
+    private static Kind closest(Wanted wanted, Map<Kind, Deque<Integer>> free) {
+        return free.keySet().stream()
+                .filter(kind -> kind.fits(wanted))
+                .min(Comparator.comparingLong((Kind kind) -> wanted.memoryMb() - kind.memoryMb())
+                        .thenComparing(kind -> free.get(kind).peek()))
+                .orElse(null);
     }
 
     private static boolean fits(Asks.Ask ask, Wanted wanted) {
-        return ask.profile() == wanted.profile()
-                && ask.capability().getMemorySize() <= wanted.memoryMb()
-                && ask.capability().getVirtualCores() <= wanted.vcores();
+        Resource size = ask.capability();
+        return new Kind(ask.profile(), size.getMemorySize(), size.getVirtualCores()).fits(wanted);
     }
 
     Wanted at(int priority) {
