@@ -34,7 +34,7 @@ ORDERS = (
 )
 """The commands that the driver carries out."""
 
-_KEPT = (commands.WithdrawCopy, commands.KillAttempt, commands.DecommissionHost, commands.GiveUpHost)
+_KEPT = (commands.WithdrawCopy, commands.KillAttempt, commands.DecommissionHost, rc.GiveUpHost)
 """The commands that are kept while the driver is not connected."""
 _KEPT_MAX = 10_000
 _TELL_AGAIN_S = 1.0
