@@ -29,7 +29,7 @@ from integration.submitting import (
     start_submit,
 )
 from integration.tpch.data import tpch_data
-from integration.waiting import wait_for
+from integration.waiting import PATIENCE, wait_for
 from integration.watch import PlacementWatch
 from yarnspec.minicluster import MiniCluster
 
@@ -198,7 +198,9 @@ def compiled(name: str, directory: Path) -> Path:
     jars = Path(pyspark.__file__).parent / "jars"
     compiler = shutil.which("javac")
     assert compiler, "a JDK is needed"
-    subprocess.run([compiler, "-cp", f"{jars}/*", "-d", str(directory / "classes"), *sources], check=True, timeout=120)
+    subprocess.run(
+        [compiler, "-cp", f"{jars}/*", "-d", str(directory / "classes"), *sources], check=True, timeout=120 * PATIENCE
+    )
     jar = directory / f"{name}.jar"
     with zipfile.ZipFile(jar, "w") as archive:
         for path in (directory / "classes").rglob("*.class"):

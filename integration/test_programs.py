@@ -18,7 +18,7 @@ import pytest
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
 from integration.submitting import ONE_EXECUTOR, PROGRAMS, SMALL
-from integration.waiting import wait_for
+from integration.waiting import PATIENCE, wait_for
 
 LOGGING = """\
 rootLogger.level = info
@@ -213,7 +213,7 @@ def test_dynamic_allocation(submit: Submit) -> None:
 
 def _small_environment(place: Path) -> Path:
     """A virtual environment of a few kilobytes that can be moved: it finds the packages where this one has them."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True, timeout=60)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True, timeout=60 * PATIENCE)
     packages = place / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
     here = [path for path in sys.path if path.endswith("site-packages")]
     lines = [f"import site; site.addsitedir({path!r})" for path in here]

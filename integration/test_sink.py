@@ -25,7 +25,7 @@ from integration.local.test_window import python_without_yarnspec
 from integration.localsession import local_session
 from integration.programs.sinks import PARTITIONS
 from integration.smalldisk import small_disk
-from integration.waiting import wait_for
+from integration.waiting import PATIENCE, wait_for
 from tests.sink.world import Driver, Killed, MortalFiles
 from yarnspec.errors import UsageError
 from yarnspec.sink import PartitionFileSink, PathClaimed, published_files
@@ -330,14 +330,14 @@ def test_two_applications_at_one_path(hdfs: tuple[HadoopFiles, str], tmp_path: P
         saving = threads.submit(PartitionFileSink(f"{path}/out", wait).save, context.parallelize(["first"], 1))
         try:
             wait_for("the task", writing.exists, 60)
-            refused = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+            refused = subprocess.run(command, capture_output=True, text=True, timeout=120 * PATIENCE, check=False)
         finally:
             may_end.touch()
         saving.result(60)
     assert refused.returncode != 0
     assert f"PathClaimed: {context.applicationId}" in refused.stderr
     assert read(files, f"{path}/out") == ["first"]
-    subprocess.run(command, capture_output=True, timeout=120, check=True)
+    subprocess.run(command, capture_output=True, timeout=120 * PATIENCE, check=True)
     assert read(files, f"{path}/out") == ["first", "other"]
     assert list(files.names(path)) == ["out"]
 

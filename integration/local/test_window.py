@@ -30,6 +30,7 @@ from pyspark.sql import Row, SparkSession, functions
 import yarnspec.window
 from integration.localsession import local_session
 from integration.submitting import PROGRAMS, base_environment
+from integration.waiting import PATIENCE
 from yarnspec.errors import UsageError
 from yarnspec.window import AggregateFunction, Order, full_window_partition
 
@@ -543,7 +544,7 @@ def test_workers_need_no_yarnspec(tmp_path: Path) -> None:
     environment = base_environment() | {"PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": sys.executable}
     done = subprocess.run(
         [sys.executable, str(PROGRAMS / "windows.py"), "local[1,2]", str(PROGRAMS / "total_of_partition.py")],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=120,
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=120 * PATIENCE,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     (line,) = (line for line in done.stdout.splitlines() if line.startswith("{"))
@@ -552,7 +553,7 @@ def test_workers_need_no_yarnspec(tmp_path: Path) -> None:
 
 def python_without_yarnspec(place: Path) -> Path:
     """A virtual environment that sees the packages of this one, without running what makes yarnspec one of them."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True, timeout=60)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True, timeout=60 * PATIENCE)
     packages = place / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
     here = [path for path in sys.path if path.endswith("site-packages")]
     (packages / "from-here.pth").write_text("\n".join(here) + "\n")
