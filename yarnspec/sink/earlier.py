@@ -129,7 +129,7 @@ class EarlierSaves:
         return [each for each in self._ours if 0 < each.epoch < self._owner.epoch]
 
     def _check_whole(self) -> None:
-        """Whoever has to know what all manifests say cannot go on with a damaged one."""
+        """Raise for a damaged manifest, where all of them have to be known."""
         if self._damaged is not None:
             raise self._damaged
 

@@ -89,7 +89,7 @@ class SinkJob:
 
     @functools.cached_property
     def _chunks(self) -> Any:
-        """Not before it is wanted: Spark's adaptive execution runs what is below a DataFrame's last shuffle for it."""
+        """The pieces, asked for only when wanted: adaptive execution then runs all below a DataFrame's last shuffle."""
         return self._objects._jrdd if self._rows is None else self._driver.chunks(self._rows._jdf.toJavaRDD())
 
     @property

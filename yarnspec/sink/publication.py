@@ -209,10 +209,10 @@ class Publication:
 
     @contextlib.contextmanager
     def ended(self) -> Iterator[None]:
-        """At the end what is not published goes, and the claim, also after an error; unless it is decided and not done.
+        """Delete at the end what is not published, and the claim, also after an error.
 
         Raises:
-            Unfinished: that is so.
+            Unfinished: the publication is decided and could not be carried out. Nothing is deleted then.
         """
         try:
             yield
@@ -371,7 +371,7 @@ class Publication:
     # smaller parts
 
     def _seal(self, decision: Decision, place: OutputPlace) -> None:
-        """By a rename: its own driver may live on, and have shown the manifest that is written here once more."""
+        """Seal the decision by a rename: its own driver may live on, and may have shown the same manifest already."""
         content = decision.encode()
         new, sealed = f"{place.run}/{uuid.uuid4().hex}.new", f"{place.ready}/{decision.manifest}"
         self._files.write(new, content)

@@ -61,7 +61,7 @@ class DriverBridge:
         return list(answer)
 
     def set_blocks(self, blocks: UpdateTaskBlocks) -> None:
-        """No task starts where it is not to once this returns; running ones go on. Replaces what was set before."""
+        """Let no task start in these places, which replace those set before. Running tasks go on."""
         stages = [
             {"stage": one.stage, "index": one.index, "hosts": one.hosts, "executors": one.executors}
             for one in blocks.stages
@@ -116,7 +116,7 @@ class DriverBridge:
         self._entry.decommissionHost(host)
 
     def host_gone(self, host: str) -> None:
-        """No map output that an earlier driver left on that host will be found in time; who waits for one goes on."""
+        """Wait no more for map outputs that an earlier driver left on that host. Tasks that waited for one go on."""
         self._entry.hostGone(host)
 
     def kill_attempt(self, task_id: int, reason: str) -> None:

@@ -11,9 +11,9 @@ from tests.am.world import HandMadeBridge
 from yarnspec.am.loop import driver_commands as orders
 from yarnspec.am.loop.driver_commands import DriverCommandQueue, grouped
 from yarnspec.core.messages import commands, events
+from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event
-from yarnspec.core.messages.recoverycommands import GiveUpHost
 from yarnspec.spark.bridge import DriverBridge
 
 
@@ -195,10 +195,10 @@ def test_hosts_without_containers_get_no_task_until_the_core_tells_of_tasks_itse
 
 def test_a_host_that_is_given_up_is_told_when_the_driver_is_there() -> None:
     world = World()
-    world.give(GiveUpHost(host="a", reason="it is blocked"))
+    world.give(rc.GiveUpHost(host="a", reason="it is blocked"))
     world.connect()
     assert ("host gone", "a") in world.told()
-    world.give(GiveUpHost(host="b", reason="too late"))
+    world.give(rc.GiveUpHost(host="b", reason="too late"))
     assert world.told() == [("host gone", "b")]
 
 

@@ -30,7 +30,7 @@ class Gate:
         self._closed = threading.Event()
 
     def open(self) -> None:
-        """Let them pass; nothing once it is closed: a driver's first word may be heard after its end."""
+        """Let executors pass, unless the gate is closed: a driver's first word may be heard after its end."""
         with self._lock:
             if self._open or self._closed.is_set():
                 return

@@ -42,8 +42,8 @@ def taken_away(attempts: Iterable[AttemptReport]) -> tuple[int, ...]:
 def killed(attempts: Iterable[AttemptReport]) -> tuple[int, ...]:
     """The attempts that somebody outside ended, which proves nothing about the program.
 
-    They are those that YARN does not count, those whose master was killed by a signal, and those that YARN took for
-    dead. YARN has codes of its own for a master that it killed for its memory.
+    YARN does not count some of them. The others are those whose master was killed by a signal, and those that YARN took
+    for dead. YARN has codes of its own for a master that it killed for its memory.
     """
     return tuple(each.number for each in attempts if _exit_code(each) in _KILLED or _TIMED_OUT.search(each.diagnostics))
 
@@ -65,7 +65,7 @@ def why_ended(attempt: AttemptReport) -> str:
 def ended_before(attempts: Iterable[AttemptReport], attempt: int) -> int:
     """When the attempt before this one had ended, in ms and by the ResourceManager's clock; 0: that is not known.
 
-    It is when the ResourceManager took note of that, never too early: for a lost host minutes later.
+    The time is that at which the ResourceManager took note: never too early, and for a lost host minutes later.
     """
     return next((each.finished_ms for each in attempts if each.number == attempt - 1), 0)
 
@@ -83,9 +83,9 @@ def ending_of(shell: Shell) -> Ending:
 
 
 def for_good(ending: Ending, plan: Plan, attempt: int) -> Ending:
-    """A crash of the last attempt that YARN grants is the application's end: it gets its result written down.
+    """Make a crash of the last attempt that YARN grants the application's end, whose result is written down.
 
-    ``attempt``: its number without those that YARN took away, which it does not count.
+    ``attempt``: the number of this attempt among those that YARN counts.
 
     Where YARN forgets old failures nobody here can know which attempt is the last.
     """
@@ -97,10 +97,10 @@ def for_good(ending: Ending, plan: Plan, attempt: int) -> Ending:
 
 
 def unless_replaced(ending: Ending, attempt: int, newest: Iterable[Callable[[], int]]) -> Ending:
-    """An attempt that YARN took for dead while it was only stopped has no say in how the application ends.
+    """Give an attempt that YARN took for dead while it was only stopped no say in how the application ends.
 
-    Its program may well have failed since, and what it would write and delete is the next attempt's. ``newest`` are
-    asked for the last attempt that has begun; each may not know, and raise.
+    Its program may well have failed since, but the files that it would write and delete are the next attempt's. Each of
+    ``newest`` is asked for the last attempt that has begun. One that does not know raises.
     """
     if not isinstance(ending, FinishApplication):
         return ending

@@ -54,11 +54,11 @@ def finish_application(
 ) -> bool:
     """End the application for good; returns whether the ResourceManager will hear this result.
 
-    The result stands in the history before YARN says that the application ended: who waits for the end finds it. It
-    also stands there before this function waits for anything. Should this process die now, the next attempt ends with
-    that result instead of running the program again. Afterwards this process has to end with 0: then Skein unregisters,
-    however long the ResourceManager is away, and the provider puts the result in. With any other code Skein would leave
-    it to the ResourceManager to start the program once more.
+    The result stands in the history before YARN says that the application ended, so that those who wait for the end
+    find it. The result also stands there before this function waits for anything. Should this process die now, the next
+    attempt ends with that result instead of running the program again. Afterwards this process has to end with 0: then
+    Skein unregisters, however long the ResourceManager is away, and the provider puts the result in. With any other
+    code Skein would leave it to the ResourceManager to start the program once more.
 
     ``write_report``: what draws the last status, once all events are written; it raises nothing.
     """
@@ -79,9 +79,9 @@ def finish_application(
 
 
 def finish_again(result: Result, *, placement: PlacementFile, master: SkeinMaster) -> bool:
-    """End the application as an attempt had that died before YARN heard of it; returns whether YARN will hear it now.
+    """End the application with the result of an earlier attempt, which died before YARN heard of it.
 
-    Its program has ended: to run it again would do once more whatever it did.
+    The program has ended: running it again would do everything once more. Returns whether YARN will hear the result.
     """
     return _tell(result.status, result.diagnostics or result.reason, placement, master)
 

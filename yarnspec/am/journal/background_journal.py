@@ -326,7 +326,7 @@ class BackgroundJournal:
             self._tell_refused_soon()
 
     def _tell_refused_soon(self) -> threading.Thread:
-        """Tell it in a thread, as HDFS may be slow, and early, as others decide whether this process sees its end."""
+        """Tell the later epoch in a thread, as HDFS may be slow, and early, as this process may be killed soon."""
         teller = threading.Thread(target=self._tell_refused, name="refused-word", daemon=True)
         teller.start()
         return teller

@@ -55,8 +55,8 @@ class Answering(Protocol):
 class _Waiting(NamedTuple):
     """An answer, what must be on disk before it is given, and when it has to be given at the latest.
 
-    ``fresh``: that was not on disk yet when the answer was decided, so that it shows, once it is, that no later epoch
-    has begun.
+    ``fresh``: the record was not on disk yet when the answer was decided. So once it is there, it shows that no later
+    epoch has begun.
     """
 
     command: Answer
@@ -117,7 +117,7 @@ class Replies:
         self._ended.set()
 
     def put(self, command: Answer, durable: Future[int] | None) -> None:
-        """Answer as soon as that is durable, which is done when the last record is on disk. Returns at once."""
+        """Answer as soon as ``durable`` is done: when the last record is on disk. Returns at once."""
         now_s = self._clock()
         fresh = durable is not None and not durable.done()
         if isinstance(command, rc.AnswerShuffle):
@@ -201,7 +201,7 @@ class Replies:
         return ""
 
     def _persistently(self, call: Callable[[], None], waiting: _Waiting, failed: str) -> str:
-        """Call until that succeeds or there is no time left; returns why not. Fenced: there will be no time."""
+        """Repeat the call until it succeeds or there is no time left; returns why not. Fenced: no time will be left."""
         while True:
             try:
                 call()

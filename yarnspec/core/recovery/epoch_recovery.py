@@ -152,7 +152,7 @@ class EpochRecovery:
         return self._outputs.lost
 
     def over(self) -> None:
-        """The driver has died, and another epoch will come, of which nothing is known yet: wait for nobody."""
+        """Wait for nobody any more: the driver has died, and nothing is known yet of the next epoch."""
         self._saved_output_hosts.close()
         self._timers.cancel(REPLAY_TIMER)
         self._timers.cancel(QUESTION_TIMER)
@@ -261,7 +261,7 @@ class EpochRecovery:
         return [*commands, *self._start(), *answers]
 
     def _discard(self, overdue: Wait) -> list[Command]:
-        """Use nothing that waited too long; in the journal it is gone before anything of this epoch is there."""
+        """Use nothing that waited too long. The journal drops it before it takes anything of this epoch."""
         old = self._shuffles.discard_before(overdue.epoch)
         if not old:
             return []
@@ -299,7 +299,7 @@ class EpochRecovery:
         return () if len(attempts) == 1 and attempts != {self._attempt} else last
 
     def _give_up(self, fruitless: tuple[int, ...]) -> list[Command]:
-        """Where it was this attempt alone the next one may fare better, on another host perhaps."""
+        """Give up this attempt. If only its epochs were fruitless, the next attempt may fare better on another host."""
         named = " and ".join(str(epoch) for epoch in fruitless)
         said = f"epochs {named} ended without a map output or a job that was not finished before: another one would end"
         look = "; yarnspec logs says what the driver died of"

@@ -82,7 +82,7 @@ class SavedOutputHosts:
             self._timers.cancel(WINDOW_TIMER)
 
     def served(self, host: str, outputs: int) -> None:
-        """Its shuffle service gives out all that was on it: neither a container nor the host itself is needed."""
+        """Require the host no more: its shuffle service gives out all outputs, without a container there."""
         self._waiting.pop(host, None)
         self._said[host] = f"{outputs} map outputs of earlier epochs were on it, and its shuffle service gives them out"
         if not self._waiting:
@@ -117,7 +117,7 @@ class SavedOutputHosts:
         return self._said.get(host, "")
 
     def look(self) -> list[Command]:
-        """Give up those that have become useless, and require containers on the others."""
+        """Give up hosts that have become useless, and require containers on the others."""
         commands = [self._give_up(host, why) for host in self._required_hosts() if (why := self._useless(host))]
         self._containers.set_required_hosts(self._required_hosts())
         return commands
@@ -143,7 +143,7 @@ class SavedOutputHosts:
         return [self._timers.set(_timer(event.executor_id), now_ms + self._live_ms, said)]
 
     def live_ended(self, event: LiveAdoptionEnded, _now_ms: int) -> list[Command]:
-        """The driver holds nobody back any more on its account."""
+        """Note that the driver holds no task back any more for the executor that died."""
         self._end_live(event.executor_id)
         self._said[event.host] = (
             f"{event.adopted} of {event.outputs} map outputs of executor {event.executor_id}, which is gone, were "

@@ -89,13 +89,13 @@ class Shuffles:
                 self._by_signature.setdefault(one.signature, []).append(one.shuffle)
 
     def too_late(self, saved: tuple[SavedShuffle, ...]) -> None:
-        """Take what the journal holds of earlier epochs, for a later one: this one has begun without it."""
+        """Take the journal's shuffles of earlier epochs for a later epoch: this one has begun without them."""
         for one in saved:
             self._late.add(one.shuffle)
             self._by_signature.setdefault(one.signature, []).append(one.shuffle)
 
     def discard_before(self, epoch: int) -> tuple[int, ...]:
-        """Offer nothing any more of what was written before an epoch; the shuffles that this concerns."""
+        """Offer no shuffle any more that was written before an epoch. Returns the shuffles that this concerns."""
         old = tuple(one.shuffle for one in self._offered.values() if one.epoch < epoch)
         for shuffle in old:
             del self._offered[shuffle]
@@ -137,7 +137,7 @@ class Shuffles:
         return (*above, event.shuffle)
 
     def _withdraw_above(self, shuffles: Sequence[int]) -> tuple[int, ...]:
-        """Offer nothing any more that was computed from these; the uppermost first."""
+        """Offer no shuffle any more that was computed from these, and return those, the uppermost first."""
         useless = list(shuffles)
         for below in useless:
             above = [one.shuffle for one in self._offered.values() if below in one.parents]

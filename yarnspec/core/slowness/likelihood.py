@@ -98,8 +98,11 @@ def shifts(expected_ms: Column, hiccup_ms: Column) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """``told``: the evidence of each observation. ``worst``: by host, of its worst run of tasks up to now (0 or more).
-    ``in_run``: the observations of that run. ``whole``: by host, of all its tasks."""
+    """The evidence of observations, added up by host.
+
+    ``told``: the evidence of each observation. ``worst``: by host, of its worst run of tasks up to now (0 or more).
+    ``in_run``: the observations of that run. ``whole``: by host, of all its tasks.
+    """
 
     told: Column
     in_run: Column

@@ -156,7 +156,7 @@ class References:
         return found
 
     def fair(self, rows: Column, warmth: Column) -> Column:
-        """Whether what attempts are compared with ran on other hosts, on cold executors just if they did themselves."""
+        """Whether the references of attempts ran on other hosts, and on cold executors only if the attempts did."""
         group = self._groups(self.stage.rows["host"][rows], warmth)
         found = np.zeros(len(rows), dtype=bool)
         for each in distinct(group).tolist():
@@ -230,7 +230,7 @@ def _spread(deviations: Column) -> float:
 
 
 def _spread_within(values: Column, host: Column) -> float:
-    """How much tasks of one host differ: that a host is slow makes its own tasks no less alike."""
+    """How much the tasks of one host differ: a slow host's own tasks are no less alike."""
     hosts, group = numbered(host)
     counts = np.bincount(group)
     own = median_by(group, values, len(hosts))

@@ -159,8 +159,8 @@ class StageEvidence:
     def _unfinished(self, stage: StageTasks, now_ms: int) -> tuple[Column, Column]:
         """Attempts that run for long already, or did until another one won: their time is a lower bound.
 
-        Originals whose task has finished by a copy tell of their hosts as well, however short they ran: they are
-        compared with that copy.
+        Originals whose copy finished first tell of their hosts as well, however short they ran: they are compared with
+        the copy.
         """
         shortest_ms = self.references.typical_ms() * self.references.multiplier
         if np.isnan(shortest_ms):
@@ -187,7 +187,7 @@ class StageEvidence:
         return beaten, expected_ms
 
     def _larger(self, now_ms: int) -> Column:
-        """The observations whose copy has run for long as well without winning: there the task is large."""
+        """The observations whose copy has run for long as well without winning: these tasks are large."""
         stage = self.references.stage
         columns = stage.rows
         copies = np.flatnonzero(columns["speculative"] == 1)  # few

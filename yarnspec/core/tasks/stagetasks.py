@@ -131,7 +131,7 @@ class StageTasks:
     def finished_elsewhere(self) -> int:
         """Tasks that an older attempt of the stage has ended meanwhile, and Spark launches here no more.
 
-        One that had been launched here by then goes on, and counts as it stands here.
+        A task that had been launched here by then goes on, and counts here.
         """
         if not len(self._ended_by_older):
             return 0
@@ -299,7 +299,7 @@ class StageTasks:
         return self._append(batch, at)
 
     def count(self, batch: Observations, at: Column) -> None:
-        """Heartbeats brought counters of running attempts; those of others, and older ones than known, say nothing."""
+        """Take the counters that heartbeats brought of running attempts, unless newer ones are known."""
         found = self.find(batch.task_id[at])
         at, found = at[found != NONE], found[found != NONE]
         rows = self.rows
@@ -412,7 +412,7 @@ class StageTasks:
         self._link(index[rest], new[rest])
 
     def _complete(self, batch: Batch, at: Column, found: Column) -> None:
-        """The launch of attempts whose end was heard of before: what the end did not tell."""
+        """Complete attempts whose end was heard of first by what only their launch tells."""
         rows = self.rows
         for name in ("launch_ms", "input_bytes", "partition", "attempt", "speculative"):
             missing = rows[name][found] == NONE

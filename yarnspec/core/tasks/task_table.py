@@ -101,9 +101,9 @@ class TaskTable:
         return {task for task in lost if well.get(task[0], NONE) < task[1]}
 
     def outlived(self, task: TaskKey, executor_id: str, since_ms: int, alive: Container[str]) -> bool:
-        """Whether a task that ran in an executor was launched later, until then, in another one, and runs there.
+        """Whether a task of an executor was launched again in another one by then, and runs there.
 
-        ``alive``: the executors that live; of attempts in others the end is still to be told.
+        ``alive``: the executors that live. Attempts in others have ended, though nobody has told so yet.
         """
         stage = self.stages.get(task[:2])
         attempts = () if stage is None else stage.attempts_of(task[2])
@@ -123,9 +123,9 @@ class TaskTable:
         return {stage.stage for stage in (*self.stages.values(), *self._ending.values())}
 
     def settle(self, stages: AbstractSet[int], silent_since_ms: int, now_ms: int) -> Happened:
-        """These stages' jobs have ended: what nothing was heard of since then is over, though no row has said so.
+        """End the attempts of these stages of which nothing was heard since their jobs ended.
 
-        Such rows are lost when Spark's listener bus or the feed had to drop what it could not hold.
+        The rows of their ends are lost when Spark's listener bus or the feed had to drop rows that it could not hold.
         """
         happened = Happened()
         for stage in [*self.stages.values(), *self._ending.values()]:

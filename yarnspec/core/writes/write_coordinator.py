@@ -90,7 +90,7 @@ class WriteCoordinator:
 
     @property
     def lost(self) -> str:
-        """Why the next driver in this container must not believe that the journal has all that was written."""
+        """Why the journal does not have all writes, which the next driver in this container must know."""
         if self._untold and not self._lost:
             return f"epoch {self._lifecycle.epoch} wrote what could not be recorded"
         return self._lost
@@ -105,11 +105,11 @@ class WriteCoordinator:
         off: str = "",
         same_program: bool = True,
     ) -> list[Command]:
-        """The journal was read.
+        """Take what the journal holds, now that it was read.
 
-        ``moved``: writes that are not at their paths any more, and may be elsewhere; ``reads``: what had been read
-        before. ``problem``: what it says of earlier epochs is not all; ``off``: why it could not be read, and takes
-        nothing.
+        ``moved``: writes whose files are not at their paths any more, and may be elsewhere. ``reads``: the inputs that
+        earlier epochs had read. ``problem``: why the journal does not have all of earlier epochs. ``off``: why it could
+        not be read, and takes nothing.
         """
         self._writes.number_after((*saved, *moved))
         self._recording = recording = not off
@@ -377,7 +377,7 @@ class WriteCoordinator:
 
 
 def _begun(saved: wr.SavedWrite) -> RecordWrite:
-    """One whose commit was undone: it is not about to be committed any more."""
+    """The record of a write whose commit was undone: it is not about to be committed any more."""
     fields = ("ordinal", "signature", "path", "mode", "job", "epoch", "existed", "instead")
     said = f"write {saved.ordinal} did not come to its commit, and the files from before it are back"
     return RecordWrite(**{name: getattr(saved, name) for name in fields}, reason=said)

@@ -74,9 +74,9 @@ class Writes:
         *,
         recognize: bool = True,
     ) -> None:
-        """Take what the journal holds; ``recognize``: the program is the one that wrote it.
+        """Take the writes that the journal holds. ``recognize``: the program is the one that wrote them.
 
-        ``moved``: of these nothing is left at their paths, and it may be elsewhere.
+        ``moved``: writes whose files are not at their paths any more, and may be elsewhere.
         """
         self._reads = reads
         self._open = {one.ordinal: one for one in sorted(saved, key=lambda each: each.ordinal)}
@@ -93,7 +93,7 @@ class Writes:
         self._unknown = why
 
     def learn(self, moved: Iterable[SavedWrite], reads: tuple[InputsRead, ...]) -> str:
-        """Take what is known late of writes that may be elsewhere; why what has been read since must not have been."""
+        """Take late news of writes whose files may be elsewhere. Says why the program must not have read its inputs."""
         self._moved += moved
         self._reads += reads
         return self._read_moved(self._held)
@@ -114,7 +114,7 @@ class Writes:
         return self._last
 
     def committed(self, ordinal: int) -> SavedWrite | None:
-        """One that was not known to be committed is; None when there is no such one."""
+        """Note that a write whose commit was open is committed, and return it; None when there is no such write."""
         found = self._open.get(ordinal)
         if found is None or found.state != "committing":
             return None
@@ -124,8 +124,8 @@ class Writes:
     def undone(self, ordinal: int, *, restored: bool = False) -> SavedWrite | None:
         """Forget an uncommitted write of which nothing is left at its path; None if its traces still count.
 
-        ``restored``: the files that it had overwritten are there again, so its commit did not come to its end. If it
-        had taken the place of other writes, their files are there again, and it stands for them.
+        ``restored``: the files that it had overwritten are back, so its commit did not come to its end. If it had taken
+        the place of other writes, their files are back, and this write stands for them.
         """
         found = self._open.get(ordinal)
         if found is None or found.state == "committed":
@@ -138,7 +138,7 @@ class Writes:
         return found
 
     def begun_again(self, ordinal: int) -> SavedWrite | None:
-        """One is not about to be committed any more; None when there is no such one."""
+        """Note that a write is not about to be committed any more, and return it; None when there is no such write."""
         found = self._open.get(ordinal)
         if found is None or found.state != "committing":
             return None
@@ -191,14 +191,14 @@ class Writes:
         return self._again(declared, touched, "its files are not those that were committed")
 
     def read_meanwhile(self, declared: WriteDeclared) -> str:
-        """Why an overwrite must not come to its end that left what was there until now; empty when it may."""
+        """Why an overwrite that has kept the old files until now must not delete them; empty when it may."""
         if self._unknown and _any_overlaps(self._read, declared.path):
             what = "what an earlier driver epoch may have written, and has read that"
             return f"{_does(declared)} {what}: {self._unknown}"
         return ""
 
     def failed(self, declared: WriteDeclared, wiped: Iterable[SavedWrite]) -> None:
-        """A write that took the place of these has failed: they may be there again."""
+        """Take back these writes: the one that took their place has failed, and their files may be back."""
         self._own.discard(declared.path)
         self._reopen(wiped)
 
@@ -207,7 +207,7 @@ class Writes:
         self._open = dict(sorted(self._open.items()))
 
     def begin(self, declared: WriteDeclared) -> tuple[SavedWrite, ...]:
-        """A write is about to change what is there; the open ones that are gone by that, or whose place it takes."""
+        """Note that a write is about to change its path. Returns the open writes that this removes or replaces."""
         if declared.mode != "replace" and declared.existed:
             wiped = self._amended(declared)[:1]
         else:
@@ -341,15 +341,15 @@ def _wipes(one: SavedWrite, path: str) -> bool:
 
 
 def _is_gone(one: SavedWrite, touched: list[SavedWrite]) -> bool:
-    """Whether somebody has taken it away, and what is there now may pass for its files.
+    """Whether somebody has taken a write's files away, and the files there now may pass for them.
 
-    The files of RDDs have no job in their names; of no files nobody sees whose they are.
+    The files of RDDs have no job in their names. A write without files leaves nothing to compare.
     """
     return (one.mode == "save" or not one.files) and _was_emptied_after(one, touched)
 
 
 def _was_emptied_after(one: SavedWrite, touched: list[SavedWrite]) -> bool:
-    """Whether a later write found nothing at its place, and none in between had overwritten it."""
+    """Whether a later write found a write's place empty, and none in between had overwritten it."""
     for each in touched:
         if each.ordinal > one.ordinal and _within(one.path, each.path):
             if not each.existed and not _ran_beside(each, one):
@@ -360,26 +360,26 @@ def _was_emptied_after(one: SavedWrite, touched: list[SavedWrite]) -> bool:
 
 
 def _ran_beside(later: SavedWrite, one: SavedWrite) -> bool:
-    """Whether one was not done yet when a later one of its epoch was declared: both may have found nothing there.
+    """Whether a write still ran when a later one of its epoch was declared: both may have found nothing there.
 
-    How many were done before is not known of what has only begun.
+    A write that has only begun does not say how many were done before.
     """
     alike = (later.path, later.epoch) == (one.path, one.epoch)
     return alike and "begun" not in (later.state, one.state) and later.done_before <= one.done_before
 
 
 def _overwrites(one: SavedWrite) -> bool:
-    """Whether something that was there before it is not to be there after it."""
+    """Whether a write removes something that was there before."""
     return one.mode in ("amend", "unknown") or (one.mode == "replace" and one.existed)
 
 
 def _destroys(one: SavedWrite) -> bool:
-    """Whether what was there before an uncommitted write may be gone."""
+    """Whether the files from before an uncommitted write may be gone."""
     return _overwrites(one) and not (one.defers and one.state == "begun")
 
 
 def has_lost(writes: Iterable[SavedWrite]) -> bool:
-    """Whether one of these was cut off when something had been there that none of them had made."""
+    """Whether one of these writes was cut off over files that none of them had made."""
     all_there = list(writes)
     return any(_has_lost(one, all_there) for one in all_there)
 

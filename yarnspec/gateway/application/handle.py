@@ -253,9 +253,9 @@ class Application:
         return {name.removeprefix("driver."): f"{page.rstrip('/')}/{name}" for name in DRIVER_FILES}
 
     def rest_of_output(self, known_attempt: int, offset: int) -> Iterator[OutputPiece]:
-        """After its end: the driver's output from where reading it from the negotiator broke off, out of the log.
+        """The rest of the driver's output, read from the log after the end, from where the negotiator broke off.
 
-        ``known_attempt``: of which attempt that was; 0: of none.
+        ``known_attempt``: the attempt whose output was read so far; 0: none.
 
         Raises:
             NotFound: the log cannot be had, or not all of it.
@@ -382,7 +382,7 @@ class Application:
         return True
 
     def clear_staging(self) -> None:
-        """After its end: delete what its AM uploaded or was given, which an AM that was killed could not."""
+        """Delete the staged files of the ended application, which an AM that was killed could not delete."""
         report = self.report()
         if report is not None and report.ended and report.user == self._cluster.user:
             self._cluster.files.delete(staging_directory(self._cluster.files.home, self.id))

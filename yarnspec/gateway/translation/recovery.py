@@ -35,7 +35,7 @@ def why_off(given: Mapping[str, str], options: Options, asked: Collection[str]) 
         )
     if options.recovery.verify_checksums and given.get(_CHECKSUMS, "true").strip().lower() == "false":
         return (
-            f"with {_CHECKSUMS}=false nobody can tell whether a saved output is what was written; "
+            f"{_CHECKSUMS}=false: nobody can tell whether a saved output is what was written; "
             "--set recovery.verify_checksums=false uses it unseen"
         )
     return recovery_off(given)

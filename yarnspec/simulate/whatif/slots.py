@@ -42,7 +42,7 @@ class FreeSlots:
         self._look(executor_id)
 
     def block(self, hosts: frozenset[str], executors: frozenset[str]) -> None:
-        """No task starts on these any more; on others that were blocked they do."""
+        """Let no task start on these any more, and let tasks start again on others that were blocked."""
         changed_hosts, changed = hosts ^ self._off_hosts, executors ^ self._off
         self._off_hosts, self._off = hosts, executors
         for executor_id, host in self._hosts.items():

@@ -158,7 +158,7 @@ class Spark:
         self._offer()
 
     def let_go(self, count: int) -> tuple[str, ...]:
-        """Of the executors that are more than so many those without a task: none starts there any more."""
+        """Take out the executors beyond this number that have no task: no task starts there any more."""
         busy = {one.executor_id for run in self._feed.runs() for one in run.running.values()}
         idle = [one for one in self._executors if one not in busy and one not in self._leaving]
         found = tuple(idle[: max(0, len(self._executors) - len(self._leaving) - count)])

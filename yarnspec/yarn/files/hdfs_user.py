@@ -29,7 +29,7 @@ _before: dict[str, str | None] = {}
 
 @contextmanager
 def connecting_as(claim: UserClaim | None, timeout_s: float) -> Iterator[None]:
-    """For the time of a call connect as the claim says; None: as the process does anyway.
+    """Connect as the claim says while a call lasts. None: connect as the process does anyway.
 
     Raises:
         TimeoutError: calls for another user went on for ``timeout_s``.
