@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -111,6 +112,13 @@ def waits_for(watch: ProcessIdentity, pid: int) -> bool:
             if f"\nPid:\t{pid}\n" in each.read_text():
                 return True
     return False
+
+
+def test_nothing_is_left_of_a_cluster_whose_directory_somebody_deletes(pretended: Pretended) -> None:
+    ours = [pretended.daemon("resourcemanager"), pretended.container()]
+    shutil.rmtree(pretended.home.root)
+    MiniCluster(pretended.home.root).stop()
+    assert wait_gone(ours, WAIT_S) == []
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])

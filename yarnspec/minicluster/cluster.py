@@ -35,6 +35,7 @@ from yarnspec.minicluster.hadoop.daemons import (
     kind,
     log_tail,
     mark,
+    mark_of_all_containers,
     start_daemon,
 )
 from yarnspec.minicluster.hadoop.home import Home, default_home
@@ -143,8 +144,9 @@ class MiniCluster:
     def stop(self) -> None:
         """End every process of this cluster, the containers' too; HDFS's data stays."""
         if not self.home.root.is_dir():
-            # Somebody deleted it under the running daemons; a NodeManager takes its containers along.
+            # Somebody deleted it under the running daemons.
             end(find_marked([mark(self.home)]), patience_s=10)
+            _end_containers(mark_of_all_containers(self.home))
             return
         with self._locked("stopping the cluster"):
             self._end_everything()
@@ -218,7 +220,7 @@ class MiniCluster:
                 if wait_gone([process], 30):
                     send([process], signal.SIGKILL)
                     wait_gone([process], 10)
-            self._end_containers([host])
+            _end_containers(container_mark(self.home, host))
             record.daemons.pop(name, None)
             write_record(self.home.record, record)
 
@@ -342,13 +344,12 @@ class MiniCluster:
     def _end_everything(self) -> None:
         """End what is written down and what is found by its mark, until nothing is found; then tidy up."""
         record = read_record(self.home.record)
-        hosts = record.shape.hosts if record is not None else []
         daemons = dict(record.daemons) if record is not None else {}
         # The watch ends last, for it goes on when we are killed here; and the watch may be ourselves.
         watch = daemons.pop(OWNER_WATCH, None)
         end(daemons.values(), patience_s=10)
         end([each for each in find_marked([mark(self.home)]) if each != watch], patience_s=5)
-        self._end_containers(hosts)
+        _end_containers(mark_of_all_containers(self.home))
         for scratch in (self.home.rm_state, self.home.root / "hosts", self.home.root / "tmp"):
             shutil.rmtree(scratch, ignore_errors=True)
         if record is not None:
@@ -357,17 +358,6 @@ class MiniCluster:
             write_record(self.home.record, record)
         if watch is not None and watch.pid != os.getpid():
             end([watch], patience_s=5)
-
-    def _end_containers(self, hosts: Iterable[str]) -> None:
-        marks = [container_mark(self.home, host) for host in hosts]
-
-        def none_left() -> bool:
-            found = find_marked(marks) if marks else []
-            send(found, signal.SIGKILL)
-            return not found
-
-        if not wait_until(none_left, 20):
-            raise ClusterUnreachable(f"processes of containers cannot be ended: {find_marked(marks)}")
 
     def _locked(self, doing: str) -> AbstractContextManager[None]:
         return locked(self.home.lock, timeout_s=_LOCK_TIMEOUT_S, doing=doing)
@@ -444,3 +434,13 @@ def _host_status(shape: Shape, host: str, report: dict[str, Any] | None) -> dict
 
 def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
+
+
+def _end_containers(marked: str) -> None:
+    def none_left() -> bool:
+        found = find_marked([marked])
+        send(found, signal.SIGKILL)
+        return not found
+
+    if not wait_until(none_left, 20):
+        raise ClusterUnreachable(f"processes of containers cannot be ended: {find_marked([marked])}")

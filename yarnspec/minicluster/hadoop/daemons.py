@@ -47,6 +47,11 @@ def container_mark(home: Home, host: str) -> str:
     return f"LOCAL_DIRS={home.local(host)}/"
 
 
+def mark_of_all_containers(home: Home) -> str:
+    """Return what the environment of every container of this home contains, whichever its host is."""
+    return f"LOCAL_DIRS={home.root / 'hosts'}/"
+
+
 def start_daemon(home: Home, record: ClusterRecord, name: str) -> ProcessIdentity:
     """Start one daemon; it writes its log into the home's logs."""
     environment = _environment(home, record)
