@@ -16,12 +16,10 @@ from integration import browser
 from tests.observe.page.records_to_draw import drawn, recorded
 
 ROOT = Path(__file__).parent.parent
-PICTURE, STAGE_PICTURE = ROOT / "docs" / "page.png", ROOT / "docs" / "page-stage.png"
+PICTURE, HOSTS_PICTURE = ROOT / "docs" / "page.png", ROOT / "docs" / "page-hosts.png"
 TEMPLATES = ROOT / "yarnspec/observe/page/templates"
 SEED = 18
 _KEYWORD = b"yarnspec-templates"
-_SHOWN_STAGE = 1
-"""A stage of this run that a slow host made late."""
 _HEAD_BYTES = 8 + 12 + 13
 """PNG's signature and its first chunk, which the text must follow."""
 
@@ -37,9 +35,8 @@ def main() -> int:
         with browser.browser_page(file.as_uri()) as (page, _, _):
             PICTURE.write_bytes(stamped(page.screenshot(), templates_digest()))
         with browser.browser_page(file.as_uri(), dark=True) as (page, _, _):
-            page.locator(f"#stage-{_SHOWN_STAGE} summary").click()
-            stage = page.locator("#stages tbody").nth(_SHOWN_STAGE)
-            STAGE_PICTURE.write_bytes(stamped(stage.screenshot(), templates_digest()))
+            hosts = page.locator("#hosts").screenshot()
+            HOSTS_PICTURE.write_bytes(stamped(hosts, templates_digest()))
     return 0
 
 

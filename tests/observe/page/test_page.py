@@ -195,7 +195,7 @@ def test_phases_and_changes_of_the_number_of_executors_are_told() -> None:
     assert section is not None
     lines = [" ".join("".join(one.itertext()).split()) for one in section.iter(f"{HTML}li")]
     assert [line.partition(" ")[2] for line in lines] == [
-        "waiting for resources, waits for 2 executors", "executing", "for 2 containers: rack-1 is full"
+        "waiting for resources: 2 executors", "executing", "for 2 containers: rack-1 is full"
     ]  # fmt: skip
     cells = ["".join(one.itertext()) for row in section.iter(f"{HTML}tr") for one in row]
     row = cells[cells.index("new requirements") :]

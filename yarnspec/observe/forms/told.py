@@ -43,7 +43,7 @@ def clipped(text: str, most: int) -> str:
         return text
     begins = text[: most - 1]
     words = begins[: begins.rfind(" ")].rstrip() if not text[most - 1].isspace() else begins
-    return f"{words.rstrip() if len(words) * 2 > most else begins.rstrip()}…"
+    return f"{(words if len(words) * 2 > most else begins).rstrip(' ,;:')}…"
 
 
 def visible(text: str) -> str:

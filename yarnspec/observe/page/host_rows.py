@@ -150,7 +150,7 @@ def _sparkline(history: list[tuple[float, float]]) -> str:
     if top <= 0 or len(history) < 2:  # noqa: PLR2004 - a line needs two
         return ""
     points = [(place * _SPARK_WIDTH, value) for place, value in history]
-    return steps(points, _SPARK_WIDTH, _SPARK_HEIGHT, max(top, 2.0))
+    return steps(points, _SPARK_WIDTH, _SPARK_HEIGHT, max(top * 1.1, 2.0))
 
 
 def _range(history: list[tuple[float, float]]) -> str:

@@ -216,7 +216,7 @@ def _plot(scene: Scene, stage: StageSpan, mine: IntColumn, status: StageStatus |
     top = max(float(attempts.took_ms[mine].max()), threshold_ms or 0.0, 1.0) * 1.06
     dots = [
         Dot(
-            x=percent(0.01 + 0.98 * (int(attempts.launch_ms[row]) - begin) / length),
+            x=percent(0.08 + 0.9 * (int(attempts.launch_ms[row]) - begin) / length),
             y=percent(1 - int(attempts.took_ms[row]) / top),
             kind=kind_of(int(attempts.state[row]), copy=bool(attempts.speculative[row] == 1)),
             copy=bool(attempts.speculative[row] == 1),
