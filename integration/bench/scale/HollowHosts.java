@@ -150,7 +150,7 @@ public final class HollowHosts {
             String address = token.getNmHostAddress();
             Host host = hosts.get(address.substring(0, address.lastIndexOf(':')));
             Map<String, String> environment = each.getContainerLaunchContext().getEnvironment();
-            if (host != null && host.start(token.getContainerID(), environment)) {
+            if (host != null && host.start(token, environment)) {
                 started.add(token.getContainerID());
             } else {
                 failed.put(
@@ -184,7 +184,7 @@ public final class HollowHosts {
     }
 
     /** An executor in a container. {@code driver} is null where none waits for it. */
-    private record Executor(String id, String driver) {}
+    private record Executor(String id, String driver, Resource size) {}
 
     /** One host. It has a new life each time that it comes, and nothing of an earlier life goes on. */
     private final class Host {
@@ -307,25 +307,28 @@ public final class HollowHosts {
 
         private List<ContainerStatus> statuses() {
             List<ContainerStatus> all = new ArrayList<>(ended.values());
-            running.keySet().forEach(each -> all.add(runs(each)));
+            running.forEach((container, executor) ->
+                    all.add(status(container, executor, ContainerState.RUNNING, ContainerExitStatus.INVALID)));
             return all;
         }
 
-        private ContainerStatus runs(ContainerId container) {
-            ContainerStatus status =
-                    ContainerStatus.newInstance(container, ContainerState.RUNNING, "", ContainerExitStatus.INVALID);
-            status.setCapability(size);
+        private static ContainerStatus status(
+                ContainerId container, Executor executor, ContainerState state, int exitCode) {
+            ContainerStatus status = ContainerStatus.newInstance(container, state, "", exitCode);
+            status.setCapability(executor.size());
             return status;
         }
 
-        synchronized boolean start(ContainerId container, Map<String, String> environment) {
+        synchronized boolean start(ContainerTokenIdentifier token, Map<String, String> environment) {
             if (!present) {
                 return false;
             }
             Executor executor = new Executor(
-                    environment.getOrDefault("YARNSPEC_EXECUTOR_ID", "-"), environment.get("YARNSPEC_DRIVER_ADDRESS"));
-            running.put(container, executor);
-            record("start", id.getHost(), container, executor.id());
+                    environment.getOrDefault("YARNSPEC_EXECUTOR_ID", "-"),
+                    environment.get("YARNSPEC_DRIVER_ADDRESS"),
+                    token.getResource());
+            running.put(token.getContainerID(), executor);
+            record("start", id.getHost(), token.getContainerID(), executor.id());
             tell(executor, "here");
             return true;
         }
@@ -334,16 +337,15 @@ public final class HollowHosts {
             Executor executor = running.remove(container);
             if (executor != null) {
                 record("end", id.getHost(), container, executor.id());
-                ContainerStatus status = ContainerStatus.newInstance(container, ContainerState.COMPLETE, "", code);
-                status.setCapability(size);
-                ended.put(container, status);
+                ended.put(container, status(container, executor, ContainerState.COMPLETE, code));
                 tell(executor, "gone");
             }
         }
 
         synchronized void find(ContainerId container, List<ContainerStatus> found) {
-            if (running.containsKey(container)) {
-                found.add(runs(container));
+            Executor executor = running.get(container);
+            if (executor != null) {
+                found.add(status(container, executor, ContainerState.RUNNING, ContainerExitStatus.INVALID));
             } else if (ended.containsKey(container)) {
                 found.add(ended.get(container));
             }
