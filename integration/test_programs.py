@@ -51,15 +51,21 @@ def test_a_master_in_the_code(submit: Submit, cluster: Cluster) -> None:
 
 
 def test_an_owned_key_is_kept_and_the_override_is_reported(submit: Submit) -> None:
-    """The program sets a key that yarnspec owns: it runs on, and a warning names the key."""
+    """The program sets a key that yarnspec owns: it runs on, and a warning names the key.
+
+    The number of executors that it sets wins over the submit's, as in Spark.
+    """
     key = "spark.submit.deployMode"
     late = "spark.executor.extraJavaOptions"
-    changes = [f"{key}=cluster", f"{late}=-Dx=1", "spark.sql.shuffle.partitions=3"]
+    instances = "spark.executor.instances"
+    changes = [f"{key}=cluster", f"{late}=-Dx=1", "spark.sql.shuffle.partitions=3", f"{instances}=2"]
     result = submit("overrides.py", *changes, options=[*ONE_EXECUTOR]).wait().expect(0)
     assert result.stdout == "counted 10\n"
     assert key in result.stderr
     assert re.search(rf"overrides\.py:\d+ sets {late} too late", result.stderr)
     assert "spark.sql.shuffle.partitions" not in result.stderr
+    assert instances not in result.stderr
+    assert "executors: 2 of 2 run" in result.stderr
 
 
 def test_shipped_files_modules_archives_and_a_packed_environment(

@@ -79,7 +79,7 @@ class SparkSession:
             return SparkContext(self.conf)
 """,
 }
-SIZED = {"spark.executor.instances": "2", "spark.driver.memoryOverhead": "384m"}
+SIZED = {"spark.executor.memory": "2g", "spark.driver.memoryOverhead": "384m"}
 OWNED = {"spark.master": "yarn", "spark.driver.host": "127.0.0.3", **SIZED}
 PLANNED_VALUES = {"spark.executor.extraClassPath": "/opt/x", "spark.yarn.queue": "q"}
 
@@ -182,12 +182,12 @@ def test_a_key_that_yarnspec_owns_keeps_our_value_and_is_warned_about(program: P
 
 def test_of_a_size_the_warning_says_where_it_belongs(program: Program) -> None:
     done = program.run(
-        f"{IMPORT}b = SparkSession.Builder().master('yarn').config('spark.executor.instances', '4')\n"
+        f"{IMPORT}b = SparkSession.Builder().master('yarn').config('spark.executor.memory', '4g')\n"
         "b.config('spark.driver.memoryOverhead', '1g').getOrCreate()\n"
     )
-    assert ran_with(done)["spark.executor.instances"] == "2"
+    assert ran_with(done)["spark.executor.memory"] == "2g"
     said = {line["key"]: line["message"] for line in program.report}
-    assert said["spark.executor.instances"].endswith("; give yours to the submit (--num-executors)")
+    assert said["spark.executor.memory"].endswith("; give yours to the submit (--executor-memory)")
     assert said["spark.driver.memoryOverhead"].endswith("; give yours to the submit (--conf)")
 
 

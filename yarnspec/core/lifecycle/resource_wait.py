@@ -24,8 +24,13 @@ class Bounds:
         self.least = max(1, least)
         self.most = most or max(settings.initial_executors, self.least)
         self._dynamic = settings.dynamic_bounds is not None
-        self._asked = settings.initial_executors
+        self._initial = self._asked = settings.initial_executors
         self._changed = False
+
+    @property
+    def expected(self) -> int:
+        """How many executors a SparkContext expects as it begins; the program's code may set the number."""
+        return self._initial if self._dynamic else self._asked
 
     def change(self, least: int, most: int) -> None:
         """Somebody wants others while the application runs."""
@@ -71,7 +76,7 @@ class Supply:
         """How many end the wait at once."""
         if self._bounds.given:
             return min(self._bounds.most, self._containers.target)
-        return math.ceil(self._settings.initial_executors * self._settings.registered_ratio)
+        return math.ceil(self._bounds.expected * self._settings.registered_ratio)
 
     def sufficient(self) -> bool:
         """Whether the job may start."""

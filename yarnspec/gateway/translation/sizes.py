@@ -118,13 +118,18 @@ def plan_sizes(properties: Mapping[str, str], options: Options, executor_label: 
             "spark.executor.memory": properties.get("spark.executor.memory", "1g"),
             "spark.executor.memoryOverhead": f"{executor_overhead_mb}m",
             "spark.executor.cores": str(cores),
-            "spark.executor.instances": properties.get("spark.executor.instances", str(DEFAULT_EXECUTORS)),
             "spark.driver.memory": properties.get("spark.driver.memory", "1g"),
             "spark.driver.memoryOverhead": f"{driver_overhead_mb}m",
         }
         | {
             key: properties[key]
-            for key in ("spark.executor.pyspark.memory", "spark.memory.offHeap.enabled", "spark.memory.offHeap.size")
+            for key in (
+                "spark.executor.pyspark.memory",
+                "spark.memory.offHeap.enabled",
+                "spark.memory.offHeap.size",
+                # Without bounds the number that the program sets in its code wins, as in Spark.
+                *(("spark.executor.instances",) if options.resources.min_executors else ()),
+            )
             if key in properties
         }
         # Else executors of a resource profile get an overhead by their own memory (ProfileSizes in the driver's JVM).

@@ -38,7 +38,6 @@ _KEPT_CHARACTERS = 4 * 1024 * 1024
 _WRITES = "spark.yarnspec.writes"  # read by Sinks.java
 _BYTES = "yarnspec-bytes:"  # written by spark/driver.py
 _FLAGS = {
-    "spark.executor.instances": "--num-executors",
     "spark.executor.memory": "--executor-memory",
     "spark.executor.cores": "--executor-cores",
     "spark.driver.memory": "--driver-memory",
