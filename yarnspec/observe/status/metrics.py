@@ -179,7 +179,7 @@ RECOVERY = (
     ),
     DeclaredMetric[RecoveryStatus](
         "yarnspec_kept_bytes",
-        "What ended executors left, by host",
+        "Size of the map outputs that ended executors left, by host",
         lambda status: {(one.host,): one.bytes for one in status.kept},
         ("host",),
     ),
