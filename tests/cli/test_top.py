@@ -49,9 +49,9 @@ def test_top_says_of_the_drivers_host_that_it_is_blocked() -> None:
     document = StatusDocument(
         application_id=APP, state="RUNNING", containers=(master,), blocked_hosts=(block,), stages=(stage,)
     )
-    shown = io.StringIO()
-    Console(width=70, file=shown).print(glance(document, (), 0))
-    lines = shown.getvalue().splitlines()
+    written = io.StringIO()
+    Console(width=70, file=written).print(glance(document, (), 0))
+    lines = written.getvalue().splitlines()
     [host] = [line for line in lines if line.startswith("w1")]
     assert "driver, blocked until it is unblocked: a disk" in host
     assert any(line.startswith("4.2    0 of 3") for line in lines)

@@ -87,7 +87,7 @@ def test_damaged_records_are_passed_over_and_told_after_the_others(history: Hist
     assert [(one.epoch, one.seq) for one in found if isinstance(one, Record)] == [(1, 1), (1, 3), (1, 1)]
     (damage,) = [one for one in found if isinstance(one, HistoryDamaged)]
     assert found.index(damage) == 2
-    assert "1 records of driver epoch 1 cannot be read" in damage.message
+    assert "1 record of driver epoch 1 cannot be read" in damage.message
 
 
 def test_records_that_go_on_in_a_further_file_are_read_once_each(history: History, tmp_path: Path) -> None:

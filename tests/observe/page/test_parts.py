@@ -386,8 +386,8 @@ class TestSentences:
     def test_a_run_without_trouble_has_three(self) -> None:
         end = commands.FinishApplication(reason="the program ended", status="SUCCEEDED", exit_code=0)
         even = [task(index, host=f"w{index % 3}") for index in range(12)]
-        finished = events.StageFinished(stage=0, stage_attempt=0)
-        assert [one.text for one in sentences(scene(attempt(), STAGE, *even, finished, end))] == [
+        found = scene(attempt(), STAGE, *even, events.StageFinished(stage=0, stage_attempt=0), end)
+        assert [one.text for one in sentences(found)] == [
             "All hosts took about as long as each other (3 hosts compared).",
             "Stage 0 (count) took longest: 13 s of 15 s.",
             "It succeeded after 15 s: 12 tasks of 1 stage finished.",
