@@ -337,11 +337,8 @@ def _now_ms() -> int:
 
 
 def shown(run: Filled | Ours) -> str:
-    """A run as one line."""
-    return json.dumps(
-        {
-            key: value if not isinstance(value, dict) else {k: v for k, v in value.items() if k != "own_ms"}
-            for key, value in msgspec.to_builtins(run).items()
-            if key != "calls"
-        }
-    )
+    """A run as one line, without its calls."""
+    told = msgspec.to_builtins(run)
+    for document in (told, told.get("filled", {})):
+        document.pop("calls", None)
+    return json.dumps(told)
