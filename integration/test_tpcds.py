@@ -16,7 +16,7 @@ from integration.conftest import Submit, Yarnspec
 from integration.slowhosts import SLOWER, SPREAD
 from integration.submitting import Submission
 from integration.tpcds.data import SCALE, tpcds_data, tpcds_queries
-from integration.tpcds.queries import write_module
+from integration.tpcds.queries import FLAGS, write_module
 from integration.tpch.compare import disagreements, duckdb_results
 from integration.waiting import wait_for
 
@@ -43,7 +43,8 @@ class Queries:
         self.submission: Submission = submit(
             "tpc.py", f"{fs}{DATA}", "all", f"{fs}{self._output}", str(SCALE),
             options=[
-                *SPREAD, "--driver-memory", "1g", "--conf", "spark.sql.shuffle.partitions=4", "--py-files", str(module),
+                *SPREAD, *FLAGS, "--driver-memory", "1g", "--conf", "spark.sql.shuffle.partitions=4",
+                "--py-files", str(module),
             ],
         )  # fmt: skip
 

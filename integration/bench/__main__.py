@@ -11,7 +11,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
@@ -22,7 +22,7 @@ from integration.bench.feed import __main__ as feed
 from integration.bench.measured import Bench, Measured, Sample, load, setup, store
 from integration.bench.recovery import __main__ as recovery
 from integration.bench.scale import __main__ as scale
-from integration.bench.sides import SIDES, RunFailedError, Side, run
+from integration.bench.sides import FLAGS, SIDES, RunFailedError, Side, run
 from integration.bench.stragglers import __main__ as stragglers
 from integration.bench.tables import print_tables
 from integration.bench.timeline import timeline
@@ -30,6 +30,7 @@ from integration.cluster import Cluster
 from integration.submitting import PROGRAMS, base_environment
 from integration.tpcds.data import SCALE as TPCDS_SCALE
 from integration.tpcds.data import tpcds_data, tpcds_queries
+from integration.tpcds.queries import FLAGS as TPCDS_FLAGS
 from integration.tpcds.queries import write_module
 from integration.tpch.data import cache_directory, tpch_data
 from integration.tpch.queries import QUERIES as TPCH
@@ -81,22 +82,27 @@ class Measurements:
 
     def tpch(self, side: Side, name: str) -> dict[str, int]:
         """All queries of TPC-H."""
-        return self._queries(side, name, tpch_data(self._scale), QUERIES_FILE, len(TPCH))
+        data = tpch_data(self._scale)
+        return self._queries(side, name, data, len(TPCH), py_files=QUERIES_FILE)
 
     def tpcds(self, side: Side, name: str) -> dict[str, int]:
         """All queries of TPC-DS."""
         texts = tpcds_queries()
         module = write_module(self._workspace / "queries.py", texts)
-        return self._queries(side, name, tpcds_data(self._scale), module, len(texts))
+        data = tpcds_data(self._scale)
+        return self._queries(side, name, data, len(texts), py_files=module, sizes=(*FLAGS, *TPCDS_FLAGS))
 
-    def _queries(self, side: Side, name: str, data: Path, module: Path, count: int) -> dict[str, int]:
+    def _queries(
+        self, side: Side, name: str, data: Path, count: int, *, py_files: Path, sizes: Sequence[str] = FLAGS
+    ) -> dict[str, int]:
         """The whole command, and the sum of the query times as the program measures them."""
         if data not in self._data:
             self._data[data] = self._cluster.hdfs_put(data, f"/bench/{data.name}")
         output = f"{self._cluster.mini.default_fs}/bench/results-{name}"
         done = run(
             side, self._cluster, PROGRAMS / "tpc.py", [self._data[data], "all", output, f"{self._scale:g}"],
-            name=name, workspace=self._workspace, timeout_s=QUERIES_TIMEOUT_S, py_files=module,
+            name=name, workspace=self._workspace, timeout_s=QUERIES_TIMEOUT_S, py_files=py_files,
+            sizes=sizes,
         )  # fmt: skip
         queries = self._query_seconds(done.application_id)
         if len(queries) != count:
