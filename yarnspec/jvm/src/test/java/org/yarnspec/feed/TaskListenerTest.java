@@ -103,9 +103,8 @@ class TaskListenerTest {
                         .build();
                 numbers.countAsync();
                 numbers.withResources(tasks).countAsync();
-                List<Object> told = client.rows(2).stream()
-                        .map(row -> row.get("profile"))
-                        .toList();
+                List<Object> told =
+                        client.rows(2).stream().map(row -> row.get("profile")).toList();
                 assertEquals(List.of(0L, dynamic ? tasks.id() : 0L), told);
             }
         }
