@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.observe.messages import KINDS
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event
-from yarnspec.observe.forms.records import encode, record_of
 from yarnspec.observe.forms.event_log_schema import events_schema
+from yarnspec.observe.forms.records import encode, record_of
 
 DEFINITIONS: dict[str, Any] = events_schema()["$defs"]
 
