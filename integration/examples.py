@@ -42,7 +42,7 @@ EXAMPLES: dict[str, Runs | LeftOut] = {
     "pagerank.py": Runs("data/mllib/pagerank_data.txt 3", "has rank: "),
     "parquet_inputformat.py": CONVERTERS,
     "pi.py": Runs("4", "Pi is roughly 3.1"),
-    "sort.py": Runs("data/graphx/followers.txt", "1\n1\n1\n1\n2\n2\n"),
+    "sort.py": Runs("data/graphx/followers.txt", "1\n1\n1\n2\n2\n3\n"),
     # Of one core it would take 40 s.
     "status_api_demo.py": Runs(says="Job results are: [", options=("--executor-cores", "8")),
     "transitive_closure.py": Runs("2", "TC has "),
