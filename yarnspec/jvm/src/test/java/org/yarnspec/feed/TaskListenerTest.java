@@ -86,14 +86,20 @@ class TaskListenerTest {
         }
     }
 
+    /** Spark takes resource profiles of its own cluster managers only, and while it is tested. */
     @Test
     void aStageTellsOnWhichExecutorsItsTasksRun() throws Exception {
+        System.setProperty("spark.testing", "true");
+        try {
+            tellsOnWhichExecutorsItsTasksRun();
+        } finally {
+            System.clearProperty("spark.testing");
+        }
+    }
+
+    private static void tellsOnWhichExecutorsItsTasksRun() throws Exception {
         for (boolean dynamic : List.of(true, false)) {
-            Map<String, String> settings = Map.of(
-                    "spark.master",
-                    FakeCluster.MASTER_WITH_PROFILES,
-                    "spark.dynamicAllocation.enabled",
-                    Boolean.toString(dynamic));
+            Map<String, String> settings = Map.of("spark.dynamicAllocation.enabled", Boolean.toString(dynamic));
             try (FakeCluster cluster = new FakeCluster(settings);
                     FeedClient client = new FeedClient(cluster.feed.port(), "token")) {
                 client.handedOver();

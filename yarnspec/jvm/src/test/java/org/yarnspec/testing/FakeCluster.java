@@ -55,9 +55,6 @@ import scala.reflect.ClassTag$;
  * there, and ends each attempt as it likes. Nothing happens by itself.
  */
 public final class FakeCluster implements AutoCloseable {
-    /** With this one as {@code spark.master} Spark takes resource profiles: it goes by the name. */
-    public static final String MASTER_WITH_PROFILES = "k8s://fake";
-
     private static final String MASTER = "fake";
     private static final long DEADLINE_S = 30;
     private static final long JOB_ENDS_MS = 60_000;
@@ -82,7 +79,7 @@ public final class FakeCluster implements AutoCloseable {
     public static final class Manager implements ExternalClusterManager {
         @Override
         public boolean canCreate(String masterUrl) {
-            return MASTER.equals(masterUrl) || MASTER_WITH_PROFILES.equals(masterUrl);
+            return MASTER.equals(masterUrl);
         }
 
         @Override
