@@ -98,6 +98,7 @@ def test_a_blocked_host_gets_nothing_and_the_others_share(submit: Submit, cluste
     assert sorted(found.values()) == [2, 3, 3]
 
 
+@pytest.mark.one_a_day("not everywhere")
 def test_a_limit_and_a_users_constraint_hold_together(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, python_host: str
 ) -> None:

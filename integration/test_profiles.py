@@ -213,6 +213,7 @@ def test_the_outputs_of_such_a_stage_outlive_the_driver(
     assert {one["epoch"] for one in asked} == {1}
 
 
+@pytest.mark.one_a_day("contexts and executors")
 def test_executors_of_dynamic_allocation_come_where_the_blocks_are(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:

@@ -108,6 +108,7 @@ def test_damaged_outputs_and_a_cut_journal(submit: Submit, cluster: Cluster, rep
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
 
 
+@pytest.mark.one_a_day("saved outputs that are not used")
 def test_what_was_recorded_before_the_journal_could_not_be_written(submit: Submit, cluster: Cluster) -> None:
     """The lease of its open file is taken away: the job goes on, and the next driver uses what is there."""
     submission = submit(shuffles.__file__, str(SEED), options=[*OPTIONS, *APART])
@@ -131,6 +132,7 @@ def test_what_was_recorded_before_the_journal_could_not_be_written(submit: Submi
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
 
 
+@pytest.mark.one_a_day("saved outputs that are not used")
 def test_what_is_over_the_budget_of_a_host_goes(submit: Submit, cluster: Cluster, tmp_path: Path) -> None:
     """An executor is killed; the next one on its host leaves as much of what it had as may be kept there."""
     options = [*OPTIONS, *APART, "--set", f"recovery.keep_per_host={KEPT_BYTES >> 20}m"]
@@ -158,6 +160,7 @@ def test_what_is_over_the_budget_of_a_host_goes(submit: Submit, cluster: Cluster
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
 
 
+@pytest.mark.one_a_day("saved outputs that are not used")
 def test_what_has_waited_too_long_is_not_used(submit: Submit, cluster: Cluster) -> None:
     """The next attempt begins later than it is to be kept; all runs again, and the status says why."""
     submission = submit(shuffles.__file__, str(SEED), options=[*OPTIONS, *APART, "--set", "recovery.keep_for=1s"])
