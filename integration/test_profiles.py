@@ -46,8 +46,9 @@ def cluster(
         "yarn.resource-types": f"{PENS},{GPUS}",
         f"yarn.nodemanager.resource-type.{PENS}": str(THERE),
         f"yarn.nodemanager.resource-type.{GPUS}": str(THERE),
-        # The name of the one data node is that of a host.
+        # The name of the one data node is that of a host, and HDFS's REST is redirected to it.
         "dfs.datanode.hostname": HOST_OF_BLOCKS,
+        "dfs.datanode.http.address": f"{HOST_OF_BLOCKS}:0",
     }
     mini = MiniCluster(tmp_path_factory.mktemp("profiles"), nodes=HOSTS, pmem_check=True, properties=PROPERTIES | types)
     with started(request, mini, user_environment) as running:
