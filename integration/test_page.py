@@ -279,12 +279,18 @@ def as_spark_tells(url: str, application: str) -> None:
 
 def ended_in_spark(url: str, application: str) -> dict[str, int]:
     """For how many milliseconds each task attempt that ended well ran, of all stages of this driver."""
-    stages = json.loads(fetched(f"{url}spark/api/v1/applications/{application}/stages?details=true"))
+    rest = f"{url}spark/api/v1/applications/{application}/stages"
+
+    def asked(path: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(wait_for("Spark's answer", lambda: fetched(f"{rest}{path}"), 30))
+        return found
+
     return {
         f"{one['host']}: task {stage['stageId']}.{one['index']}, {'copy' if one['speculative'] else 'attempt'} "
         f"{one['attempt']}, executor {one['executorId']}": one["duration"]
-        for stage in stages
-        for one in stage.get("tasks", {}).values()
+        for stage in asked("")
+        if stage["numCompleteTasks"]
+        for one in asked(f"/{stage['stageId']}/{stage['attemptId']}/taskList?length=1000")
         if one["status"] == "SUCCESS"
     }
 
