@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from yarnspec.cli.printing import plain, print_document, settings_in_effect, stdout_console
+from yarnspec.errors import UsageError
 from yarnspec.gateway.application.handle import Application
 from yarnspec.gateway.cluster.application_list import LAST
 from yarnspec.gateway.flags.arguments import SubmitCommand
@@ -37,6 +38,9 @@ Examples:
 def run(request: SubmitRequest) -> int:
     """Print the plan of a submit, or the picture of an application."""
     if request.program == LAST or is_application_id(request.program):
+        if request.arguments:
+            given = " ".join(map(str, request.arguments))
+            raise UsageError(f"{given}: options come first: yarnspec plan {given} {request.program}")
         settings = settings_in_effect(Path(request.config_file) if request.config_file else None, request.settings)
         with Application.from_id(request.program, settings=settings) as found:
             plan = plan_of_application(found)

@@ -169,7 +169,7 @@ def test_a_stage_runs_on_executors_of_its_profile(
     # YARN gives memory in steps of its smallest container.
     assert wanted[0] <= sizes(cluster, application)[container][0] < wanted[0] + 128
     assert used(cluster)[PENS] == 2
-    planned = yarnspec("plan", application, "-o", "json").expect(0).document
+    planned = yarnspec("plan", "-o", "json", application).expect(0).document
     (profile,) = planned["profiles"]
     assert (profile["memory_mb"], profile["cores"], profile["slots"]) == (*wanted, 2)
     assert profile["resources"] == {PENS: 2}

@@ -7,8 +7,11 @@ from types import SimpleNamespace
 from typing import cast
 
 import msgspec
+import pytest
 from rich.console import Console
 
+from tests.cli.conftest import Run
+from tests.gateway.cluster import APP
 from yarnspec.cli.plan import print_plan
 from yarnspec.core.options.placement import PlacementSettings
 from yarnspec.gateway.application.handle import Application
@@ -106,3 +109,10 @@ def test_the_rules_say_what_gives_way_and_what_does_not() -> None:
         "hard: at most 2 executors on one host",
         "soft: spread. What does not come within 4 s may come on another host below the limit",
     )
+
+
+@pytest.mark.usefixtures("cluster")
+def test_options_after_an_application_are_not_lost(yarnspec: Run) -> None:
+    done = yarnspec("plan", APP, "-o", "json")
+    assert (done.code, done.out) == (2, "")
+    assert f"yarnspec plan -o json {APP}" in done.err
