@@ -43,8 +43,6 @@ CLEAN_UP_TIMEOUT_S = 30
 PROPERTIES = {
     # The logs of containers that have ended stay on the hosts: a test that fails shows them.
     "yarn.nodemanager.delete.debug-delay-sec": "600",
-    # A frozen application master is given up sooner than the mini cluster's default says.
-    "yarn.am.liveness-monitor.expiry-interval-ms": "30000",
     "yarn.scheduler.capacity.root.queues": "default,narrow,urgent",
     # It may take the whole cluster, and loses what is not its own when somebody comes to `urgent`.
     "yarn.scheduler.capacity.root.default.capacity": "64",
