@@ -1,4 +1,4 @@
-"""PySpark's own examples run as they are: all of them in `make soak`, one batch a day in `make test`."""
+"""PySpark's own examples run as they are, in `make soak`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def archive(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.one_a_day("PySpark's examples")
+@pytest.mark.soak
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_examples_run_as_they_are(batch: int, submit: Submit, archive: Path) -> None:
     """Those of a batch run side by side, each in an application of its own."""
