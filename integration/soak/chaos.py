@@ -1,7 +1,8 @@
 """`python -m integration.soak chaos --minutes N`: one job after the other, and every 20 to 30 s something is killed.
 
 What is killed is an executor, the driver, the master, a host (it comes back before the next fault) or the
-ResourceManager (it is restarted). A job must end with the right result, or must have used all its attempts.
+ResourceManager (it is restarted). HDFS may stand still for ten seconds, too. A job must end with the right result, or
+must have used all its attempts. With `--only` there are faults of some kinds alone.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from integration.tpch.data import cache_directory
 from integration.waiting import wait_for
 from yarnspec.minicluster import MiniCluster
 
-KINDS: tuple[Kind, ...] = ("kill executor", "kill driver", "kill AM", "kill host", "kill RM")
+KINDS: tuple[Kind, ...] = ("kill executor", "kill driver", "kill AM", "kill host", "kill RM", "pause HDFS")
 EVERY_S = (20.0, 30.0)
 MAX_ATTEMPTS = 4
 TASK_S = 2.0
@@ -58,16 +59,16 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         return self.outcome != "SUCCEEDED" and self.attempts < MAX_ATTEMPTS
 
 
-def chaos(cluster: Cluster, directory: Path, minutes: float, seed: int) -> bool:
-    """Run it, and print the table; whether everything held."""
+def chaos(cluster: Cluster, directory: Path, minutes: float, seed: int, kinds: tuple[Kind, ...] = KINDS) -> bool:
+    """Run it with faults of these kinds, and print the table; whether everything held."""
     directory.mkdir(parents=True, exist_ok=True)
     dice = random.Random(seed)  # noqa: S311 - repeatable on purpose
-    undisturbed = _job(cluster, directory, 0, None)
+    undisturbed = _job(cluster, directory, 0, None, ())
     click.echo(f"undisturbed: {undisturbed.outcome} in {undisturbed.seconds:.0f} s")
     jobs: list[Job] = []
     until = time.monotonic() + minutes * 60
     while time.monotonic() < until:
-        jobs.append(_job(cluster, directory, len(jobs) + 1, dice))
+        jobs.append(_job(cluster, directory, len(jobs) + 1, dice, kinds))
         click.echo(row(jobs[-1], undisturbed.seconds))
     click.echo(table(jobs, undisturbed.seconds))
     return undisturbed.right and not any(job.wrong or job.given_up for job in jobs)
@@ -99,7 +100,7 @@ def table(jobs: list[Job], undisturbed_s: float) -> str:
     return "\n".join(f"| {name:<30} | {value} |" for name, value in [("chaos", "count"), ("---", "---"), *rows])
 
 
-def _job(cluster: Cluster, directory: Path, number: int, dice: random.Random | None) -> Job:
+def _job(cluster: Cluster, directory: Path, number: int, dice: random.Random | None, kinds: tuple[Kind, ...]) -> Job:
     hosts_back(cluster)
     arguments = [*SMALL, "--conf", f"spark.yarn.maxAppAttempts={MAX_ATTEMPTS}", "--set", "recovery.enabled=true"]
     begun = time.monotonic()
@@ -108,7 +109,7 @@ def _job(cluster: Cluster, directory: Path, number: int, dice: random.Random | N
     )
     try:
         application = submission.application_id(SUBMITTED_WITHIN_S)
-        done = _disturb(Faults(cluster, application, PROGRAM.name, begun), submission.process, dice, begun)
+        done = _disturb(Faults(cluster, application, PROGRAM.name, begun), submission.process, dice, begun, kinds)
         result = submission.wait(JOB_ENDS_WITHIN_S)
         seconds = time.monotonic() - begun
         wait_for("its end", lambda: cluster.application(application).get("state") in ENDED, HOSTS_BACK_S)
@@ -126,7 +127,9 @@ def _job(cluster: Cluster, directory: Path, number: int, dice: random.Random | N
         submission.stop()
 
 
-def _disturb(faults: Faults, submit: subprocess.Popen[bytes], dice: random.Random | None, begun: float) -> list[Done]:
+def _disturb(
+    faults: Faults, submit: subprocess.Popen[bytes], dice: random.Random | None, begun: float, kinds: tuple[Kind, ...]
+) -> list[Done]:
     """Do one fault after the other, until the job has ended."""
     done: list[Done] = []
     gone = False
@@ -137,7 +140,7 @@ def _disturb(faults: Faults, submit: subprocess.Popen[bytes], dice: random.Rando
             break
         if gone:
             done.append(faults.do(Fault("start host", at_s, 0)))
-        kind = dice.choice(KINDS)
+        kind = dice.choice(kinds)
         gone = kind == "kill host"
         done.append(faults.do(Fault(kind, at_s, dice.randrange(1000))))
     return done
@@ -147,13 +150,16 @@ def _disturb(faults: Faults, submit: subprocess.Popen[bytes], dice: random.Rando
 @click.option("--minutes", default=15.0, show_default=True, help="Begin no further job after this time.")
 @click.option("--seed", default=0, show_default=True, help="Draws the faults.")
 @click.option(
+    "--only", multiple=True, type=click.Choice(KINDS), help="A kind of fault; may be repeated.  [default: all kinds]"
+)
+@click.option(
     "--home",
     type=click.Path(file_okay=False, path_type=Path),
     default=lambda: cache_directory() / "soak",
     help="Where the cluster and the output are.  [default: in the user's cache]",
 )
-def main(*, minutes: float, seed: int, home: Path) -> None:
+def main(*, minutes: float, seed: int, only: tuple[Kind, ...], home: Path) -> None:
     """Kill something every 20 to 30 s beside one job after the other."""
     home = home.absolute()
     with MiniCluster(home / "cluster", nodes=HOSTS, properties=PROPERTIES) as mini:
-        sys.exit(0 if chaos(Cluster(mini, base_environment()), home / "chaos", minutes, seed) else 1)
+        sys.exit(0 if chaos(Cluster(mini, base_environment()), home / "chaos", minutes, seed, only or KINDS) else 1)

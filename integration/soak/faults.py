@@ -8,6 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from integration.cluster import Cluster
+from integration.faults import daemons, held
 from integration.processes import ContainerProcess
 from integration.soak.scenario import Fault, Kind
 from integration.submitting import ENDED, run_yarnspec
@@ -16,6 +17,7 @@ VICTIM_WAIT_S = 20.0
 ANSWER_WAIT_S = 20.0
 PAUSE_S = 0.2
 PAUSE_OF_COMMANDS_S = 1.0
+PAUSE_OF_HDFS_S = 10.0
 WHAT: dict[Kind, str] = {
     "kill executor": "executor",
     "kill driver": "driver-jvm",
@@ -78,14 +80,21 @@ class Faults:
             host = self._gone.pop(0)
             self._cluster.mini.host_start(host)
             return host, "", False
-        if kind in ("restart RM", "kill RM"):
-            self._cluster.mini.rm_restart(kill=kind == "kill RM")
-            return "", "", False
+        if kind in ("restart RM", "kill RM", "pause HDFS"):
+            return self._disturb_daemons(kind), "", False
         if kind == "yarnspec kill":
             done = run_yarnspec(self._cluster, "kill", self._application, timeout_s=90)
             nothing = "" if done.exit_code == 0 and "had ended already" not in done.stderr else _last_line(done.stderr)
             return "", nothing, False
         return self._block_or_unblock(fault)
+
+    def _disturb_daemons(self, kind: Kind) -> str:
+        if kind == "pause HDFS":
+            with held(daemons(self._cluster, "namenode", "datanode")):
+                sleep_until(self._moment + PAUSE_OF_HDFS_S, lambda: False)
+            return f"{PAUSE_OF_HDFS_S:.0f} s"
+        self._cluster.mini.rm_restart(kill=kind == "kill RM")
+        return ""
 
     def _kill(self, fault: Fault) -> tuple[str, str, bool]:
         deadline = time.monotonic() + VICTIM_WAIT_S

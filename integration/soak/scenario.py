@@ -23,9 +23,11 @@ Kind = Literal[
     "block for a while",
     "unblock",
     "yarnspec kill",
+    "pause HDFS",
 ]
 
-# How often each is drawn. What needs something before it (a host to start, a block to lift) is drawn when it is there.
+# How often each is drawn; "pause HDFS" comes in chaos only. What needs something before it (a host to start, a block to
+# lift) is drawn when it is there.
 WEIGHTS: dict[Kind, int] = {
     "kill executor": 4,
     "kill driver": 3,
