@@ -247,6 +247,7 @@ class _Run:
         told = {
             "owned": {},
             "sized": [],
+            "defaults": {},
             "planned": {},
             "planned_keys": [],
             "expanded": [],

@@ -53,18 +53,20 @@ def test_a_master_in_the_code(submit: Submit, cluster: Cluster) -> None:
 def test_an_owned_key_is_kept_and_the_override_is_reported(submit: Submit) -> None:
     """The program sets a key that yarnspec owns: it runs on, and a warning names the key.
 
-    The number of executors that it sets wins over the submit's, as in Spark.
+    The number and the size of executors that it sets win over the submit's, as in Spark.
     """
     key = "spark.submit.deployMode"
     late = "spark.executor.extraJavaOptions"
     instances = "spark.executor.instances"
-    changes = [f"{key}=cluster", f"{late}=-Dx=1", "spark.sql.shuffle.partitions=3", f"{instances}=2"]
+    size = ["spark.executor.memory=471m", "spark.executor.cores=2"]
+    changes = [f"{key}=cluster", f"{late}=-Dx=1", "spark.sql.shuffle.partitions=3", f"{instances}=2", *size]
     result = submit("overrides.py", *changes, options=[*ONE_EXECUTOR]).wait().expect(0)
-    assert result.stdout == "counted 10\n"
+    assert result.stdout == "counted 10\nsizes -Xmx471m --cores 2\n"
     assert key in result.stderr
     assert re.search(rf"overrides\.py:\d+ sets {late} too late", result.stderr)
     assert "spark.sql.shuffle.partitions" not in result.stderr
     assert instances not in result.stderr
+    assert "spark.executor.memory" not in result.stderr
     assert "executors: 2 of 2 run" in result.stderr
 
 

@@ -74,7 +74,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ``recovery_off``: why finished work is not kept although that was wanted. ``http_scheme``: of the NodeManagers'
     pages; ``cluster_id``: YARN's name of the cluster, if it has one. ``context_wait_ms``: a program
     that has made no SparkContext by then is ended; 0: never. ``decommissions``: Spark is told of the hosts that YARN
-    decommissions.
+    decommissions. ``sized_properties``: what the program says of these comes too late. ``executor_properties``: the
+    size of the executors, which the program may set itself.
     """
 
     schema: int = 1
@@ -104,7 +105,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     executor_java_options: tuple[str, ...] = ()
     executor_class_path: tuple[str, ...] = ()
     owned_keys: tuple[str, ...] = ()
-    sized_properties: dict[str, str] = {}
+    sized_properties: tuple[str, ...] = ()
+    executor_properties: tuple[str, ...] = ()
     history_directory: str
     options: Options
     max_executor_failures: int | None = None
@@ -115,8 +117,3 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     http_scheme: str = "http"
     cluster_id: str = ""
     context_wait_ms: int = 0
-
-    @property
-    def sizes_differ(self) -> bool:
-        """Whether stages may ask for executors of other sizes: Spark allows that with dynamic allocation only."""
-        return self.dynamic_bounds is not None

@@ -1,11 +1,23 @@
-"""Overrides configuration keys in its code: `overrides.py KEY=VALUE…`, and prints what it sees."""
+"""Overrides configuration keys in its code: `overrides.py KEY=VALUE…`, and prints its executors' sizes."""
 
 from __future__ import annotations
 
+import os
+import re
 import sys
+from pathlib import Path
 
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
+
+
+def executor_size(_: int) -> str:
+    """Heap and cores by the command line of the JVM above this worker."""
+    process, command = os.getpid(), ""
+    while "CoarseGrainedExecutorBackend" not in command:
+        process = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+        command = Path(f"/proc/{process}/cmdline").read_text().replace("\0", " ")
+    return " ".join(re.findall(r"-Xmx\w+|--cores \d+", command))
 
 
 def main(pairs: list[str]) -> None:
@@ -16,6 +28,7 @@ def main(pairs: list[str]) -> None:
         conf.set(key, value)
     spark = SparkSession.builder.config(conf=conf).getOrCreate()
     print("counted", spark.range(10).count())
+    print("sizes", *set(spark.sparkContext.parallelize(range(8), 8).map(executor_size).collect()))
     spark.stop()
 
 

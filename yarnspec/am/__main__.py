@@ -115,6 +115,7 @@ def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[i
     return Settings(
         initial_executors=plan.initial_executors,
         executor_memory_mb=plan.executors.container_memory_mb,
+        executor_heap_mb=plan.executors.heap_mb,
         executor_vcores=plan.executors.cores,
         executor_label=plan.executors.label,
         executor_resources=plan.executors.resources,
@@ -280,7 +281,6 @@ def _placement(plan: Plan, place: AmContainer) -> PlacementFile:
         plan.host_attribute,
         constraint=options.constraint,
         tags=tuple(tag.strip() for tag in options.tags.split(",") if tag.strip()),
-        only_wanted=plan.sizes_differ or options.max_per_host > 0,
     )
     shipped = read_shipped(place.directory / SPARK_PROPERTIES_FILE)
     placement.link_afterwards = history_page(shipped, place.application_id)

@@ -421,7 +421,7 @@ class Negotiator:
         for profile, ids in containers.by_profile(asked).items():
             kind = f" of resource profile {profile}" if profile else ""
             said = f"{len(ids)} containers{kind} are missing {why} ({containers.summary()})"
-            size = containers.profiles.of(profile) if profile else None
+            size = containers.profiles.to_tell(profile)
             commands.append(RequestContainers(executor_ids=ids, profile=size, reason=said))
         return commands + self._lifecycle.watch(containers, now_ms)
 

@@ -100,13 +100,14 @@ class DriverProcess:
         properties: Spark's properties (written to a 0600 file by the caller, secrets included).
 
     ``owned`` are the properties that the program cannot override. ``sized`` are the names of those that the submit
-    could have been given. ``planned`` are those that have been acted on before the program runs (``PLANNED``). Set all
-    before ``start``.
+    could have been given. ``defaults`` are properties that the program may set itself. ``planned`` are those that have
+    been acted on before the program runs (``PLANNED``). Set all before ``start``.
     """
 
     def __init__(self, plan: Plan, *, directory: Path, log_directory: Path, properties: Path) -> None:
         self.owned: dict[str, str] = {}
         self.sized: tuple[str, ...] = ()
+        self.defaults: dict[str, str] = {}
         self.planned: dict[str, str] = {}
         self._plan = plan
         self._directory = directory
@@ -211,6 +212,7 @@ class DriverProcess:
             told = {
                 "owned": self.owned,
                 "sized": self.sized,
+                "defaults": self.defaults,
                 "planned": self.planned,
                 "planned_keys": PLANNED,
                 "expanded": [key.removeprefix(_EXECUTOR_ENVIRONMENT) for key in self.planned if self._expands(key)],

@@ -25,13 +25,14 @@ class Life:
         self.posted: list[Event] = []
         self.owned: dict[str, str] = {}
         self.sized: tuple[str, ...] = ()
+        self.defaults: dict[str, str] = {}
         self.end: Callable[[DriverExit], None] = lambda _: None
-        shipped = {"spark.executor.memory": "2g", "spark.sql.x": "1"}
+        shipped = {"spark.driver.memory": "1g", "spark.executor.memory": "2g", "spark.sql.x": "1"}
         (directory / SPARK_PROPERTIES_FILE).write_bytes(msgspec.json.encode(shipped))
         (directory / SPARK_SECRET_FILE).write_text("s3cret")
 
         def start(driver: DriverProcess, on_exit: Callable[[DriverExit], None]) -> int:
-            self.owned, self.sized = driver.owned, driver.sized
+            self.owned, self.sized, self.defaults = driver.owned, driver.sized, driver.defaults
             self.end = on_exit
             return 42
 
@@ -46,7 +47,8 @@ class Life:
         )
         made = plan(
             owned_keys=("spark.driver.host", "spark.not.there"),
-            sized_properties={"spark.executor.memory": "2g"},
+            sized_properties=("spark.driver.memory",),
+            executor_properties=("spark.executor.memory",),
             **more,
         )
         self.life = DriverEpoch(made, place, 1)
@@ -106,8 +108,9 @@ def test_executors_may_come_from_when_it_is_ready_until_its_end(life: Life, end:
 
 
 def test_what_the_program_cannot_override(life: Life) -> None:
-    assert life.owned == {"spark.driver.host": "127.0.0.1", "spark.executor.memory": "2g"}
-    assert life.sized == ("spark.executor.memory",)
+    assert life.owned == {"spark.driver.host": "127.0.0.1", "spark.driver.memory": "1g"}
+    assert life.sized == ("spark.driver.memory",)
+    assert life.defaults == {"spark.executor.memory": "2g"}
 
 
 def test_a_programs_own_end_is_final_and_names_its_exception(life: Life) -> None:

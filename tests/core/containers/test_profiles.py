@@ -16,6 +16,7 @@ from yarnspec.core.containers.placing import SPREAD_TIMER
 from yarnspec.core.containers.profiles import USUAL, Profiles, lacks
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import (
+    Command,
     FinishApplication,
     ReleaseContainer,
     RequestContainers,
@@ -29,6 +30,8 @@ GPU = {"yarn.io/gpu": 1}
 LARGE = ev.ExecutorProfile(
     id=3, count=2, memory_mb=4096, heap_mb=3000, cores=4, slots=2, resources=GPU
 )  # fmt: skip
+
+SET_IN_CODE = ev.ExecutorProfile(id=USUAL, count=0, memory_mb=896, heap_mb=512, cores=2, slots=2)
 
 
 def started(**changes: Any) -> World:
@@ -240,6 +243,41 @@ def test_the_usual_size_has_slots_by_cores_and_resources() -> None:
     assert Profiles(settings).of(9).id == USUAL
 
 
+def ready(world: World, size: ev.ExecutorProfile | None) -> list[Command]:
+    return world.tell(ev.DriverReady(driver_url="spark://CoarseGrainedScheduler@127.0.0.2:1", executor=size))
+
+
+def test_the_size_that_a_program_sets_replaces_what_was_asked_for_before() -> None:
+    world = World(initial_executors=2, executor_memory_mb=1408, executor_heap_mb=1024)
+    world.start()
+    world.allocate("1")
+    answer = ready(world, SET_IN_CODE)
+    assert {one.executor_id for one in of(ReleaseContainer, answer)} == {"1", "2"}
+    (request,) = of(RequestContainers, answer)
+    assert (len(request.executor_ids), request.profile and request.profile.heap_mb) == (2, 512)
+    assert {(one.memory_mb, one.vcores, one.profile) for one in wanted(world)} == {(896, 2, USUAL)}
+    (more,) = of(RequestContainers, world.tell(target(3)))
+    assert more.profile == request.profile
+
+
+def test_a_program_that_sets_the_submitted_size_changes_nothing() -> None:
+    world = World(initial_executors=1, executor_memory_mb=1408, executor_heap_mb=1024)
+    world.start()
+    same = ev.ExecutorProfile(id=USUAL, count=0, memory_mb=1408, heap_mb=1024, cores=1)
+    assert not of(ReleaseContainer, ready(world, same))
+    (request,) = of(RequestContainers, world.commands)
+    assert request.profile is None
+
+
+def test_a_size_set_in_the_code_that_fits_nowhere_is_told() -> None:
+    world = World(initial_executors=1, executor_memory_mb=1408, executor_heap_mb=1024)
+    world.start()
+    world.tell(ev.HostsReported(hosts=(ev.HostReport(host=HOSTS[1], memory_mb=8192, vcores=8),)))
+    ready(world, msgspec.structs.replace(SET_IN_CODE, memory_mb=10**6))
+    world.tell(target(1))
+    assert "an executor of the size that the program sets needs 1000000 MiB" in world.warnings[-1]
+
+
 @given(
     st.lists(
         st.tuples(
@@ -303,7 +341,7 @@ def test_a_profile_that_fits_on_no_host_is_a_warning_once(host: ev.HostReport) -
     world.tell(target(1, large(1)))
     assert [one for one in world.warnings if "resource profile" in one] == [
         "an executor of resource profile 3 needs 4096 MiB, 4 cores, 1 of yarn.io/gpu, and no running host has all of "
-        "that: the stage waits"
+        "that: its tasks wait"
     ]
 
 

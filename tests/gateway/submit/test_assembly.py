@@ -54,7 +54,7 @@ def test_both_containers(tmp_path: Path) -> None:
     master, executor = found.master, found.executor
     assert (master.memory_mb, master.vcores, master.label) == (1856, 2, "am")
     assert master.script == "exec /venv/bin/python -m yarnspec.am"
-    assert (executor.memory_mb, executor.vcores) == (1408, 2)
+    assert (executor.memory_mb, executor.vcores) == (1, 1)
     assert set(master.files) == {
         *(JAR_FILE, PLAN_FILE, SPARK_PROPERTIES_FILE, SPARK_SECRET_FILE, HADOOP_CONF_JAR_FILE),
         *("app.py", "data"),

@@ -79,7 +79,8 @@ class SparkSession:
             return SparkContext(self.conf)
 """,
 }
-SIZED = {"spark.executor.memory": "2g", "spark.driver.memoryOverhead": "384m"}
+SIZED = {"spark.driver.memory": "2g", "spark.driver.memoryOverhead": "384m"}
+DEFAULTS = {"spark.executor.memory": "2g", "spark.executor.cores": "2"}
 OWNED = {"spark.master": "yarn", "spark.driver.host": "127.0.0.3", **SIZED}
 PLANNED_VALUES = {"spark.executor.extraClassPath": "/opt/x", "spark.yarn.queue": "q"}
 
@@ -96,6 +97,7 @@ class Program:
         told = {
             "owned": OWNED,
             "sized": list(SIZED),
+            "defaults": DEFAULTS,
             "planned": PLANNED_VALUES,
             "planned_keys": PLANNED,
             "expanded": [],
@@ -182,13 +184,22 @@ def test_a_key_that_yarnspec_owns_keeps_our_value_and_is_warned_about(program: P
 
 def test_of_a_size_the_warning_says_where_it_belongs(program: Program) -> None:
     done = program.run(
-        f"{IMPORT}b = SparkSession.Builder().master('yarn').config('spark.executor.memory', '4g')\n"
+        f"{IMPORT}b = SparkSession.Builder().master('yarn').config('spark.driver.memory', '4g')\n"
         "b.config('spark.driver.memoryOverhead', '1g').getOrCreate()\n"
     )
-    assert ran_with(done)["spark.executor.memory"] == "2g"
+    assert ran_with(done)["spark.driver.memory"] == "2g"
     said = {line["key"]: line["message"] for line in program.report}
-    assert said["spark.executor.memory"].endswith("; give yours to the submit (--executor-memory)")
+    assert said["spark.driver.memory"].endswith("; give yours to the submit (--driver-memory)")
     assert said["spark.driver.memoryOverhead"].endswith("; give yours to the submit (--conf)")
+
+
+def test_the_size_of_executors_is_the_programs_to_set(program: Program) -> None:
+    done = program.run(
+        f"{IMPORT}SparkSession.Builder().master('yarn').config('spark.executor.memory', '4g').getOrCreate()\n"
+    )
+    found = ran_with(done)
+    assert (found["spark.executor.memory"], found["spark.executor.cores"]) == ("4g", "2")
+    assert program.report == []
 
 
 def test_what_the_containers_are_made_of_comes_too_late(program: Program) -> None:

@@ -79,7 +79,8 @@ class DriverEpoch:
         properties.write(self._properties, complete)
         owned = (*self._plan.owned_keys, *self._plan.sized_properties)
         self._driver.owned = {key: complete[key] for key in owned if key in complete}
-        self._driver.sized = tuple(self._plan.sized_properties)
+        self._driver.sized = self._plan.sized_properties
+        self._driver.defaults = {key: complete[key] for key in self._plan.executor_properties if key in complete}
         self._driver.planned = {key: value for key, value in complete.items() if key.startswith(PLANNED)}
         pid = self._driver.start(self._ended)
         if self._plan.context_wait_ms:

@@ -32,8 +32,8 @@ class HostAndRack(msgspec.Struct, frozen=True):
 class PlacementDocument(msgspec.Struct, frozen=True, kw_only=True):
     """The whole desired state, version by version.
 
-    ``only_wanted``: Skein's own requests do not say how large containers are, or a limit leaves some without a place.
-    So nothing but ``wanted`` is asked for.
+    ``only_wanted``: Skein's own requests do not say how large containers are, and a limit may leave some without a
+    place. So nothing but ``wanted`` is asked for.
     """
 
     version: int = 0
@@ -43,7 +43,7 @@ class PlacementDocument(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     blocked_hosts: tuple[str, ...] = ()
     wanted: tuple[WantedContainer, ...] = ()
-    only_wanted: bool = False
+    only_wanted: bool = True
     all_hosts: tuple[HostAndRack, ...] = ()
     tracking_url: str | None = None
     finish: Finish | None = None
@@ -60,12 +60,9 @@ class PlacementFile:
         *,
         constraint: str = "",
         tags: tuple[str, ...] = (),
-        only_wanted: bool = False,
     ) -> None:
         self._path = directory / PLACEMENT_FILE
-        self._state = PlacementDocument(
-            mode=mode, host_attribute=host_attribute, constraint=constraint, tags=tags, only_wanted=only_wanted
-        )
+        self._state = PlacementDocument(mode=mode, host_attribute=host_attribute, constraint=constraint, tags=tags)
         self.problem = ""
         """Why the file is older than what was commanded last; empty while all is well."""
         self.link_afterwards: str | None = None

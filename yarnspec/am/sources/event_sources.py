@@ -208,7 +208,11 @@ class DriverEvents:
     def _event(self, told: dict[str, Any]) -> Event | None:
         match told["type"]:
             case "backend_started":
-                event: Event | None = events.DriverReady(driver_url=told["driver_url"], ui_url=told.get("ui_url"))
+                event: Event | None = events.DriverReady(
+                    driver_url=told["driver_url"],
+                    ui_url=told.get("ui_url"),
+                    executor=msgspec.convert(told.get("executor"), events.ExecutorProfile | None),
+                )
             case "target_executors":
                 profiles = msgspec.convert(told.get("profiles", ()), tuple[events.ExecutorProfile, ...])
                 local_tasks = msgspec.convert(told.get("local_tasks", ()), tuple[events.LocalTasks, ...])

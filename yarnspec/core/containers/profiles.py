@@ -24,10 +24,11 @@ class Profiles:
 
     def __init__(self, settings: Settings) -> None:
         cores = settings.executor_vcores
-        self.usual = ExecutorProfile(
+        self._submitted = self.usual = ExecutorProfile(
             id=USUAL,
             count=0,
             memory_mb=settings.executor_memory_mb,
+            heap_mb=settings.executor_heap_mb,
             cores=cores,
             slots=slots_of(cores, settings.task_cpus, settings.executor_tasks_max),
             resources=settings.executor_resources,
@@ -44,6 +45,24 @@ class Profiles:
     def wanted(self) -> int:
         """How many executors Spark wants of all profiles beside the usual one."""
         return sum(one.count for one in self._others.values())
+
+    def take_usual(self, told: ExecutorProfile) -> bool:
+        """Take the size that the program gives the usual executors; whether it is another one than before.
+
+        What they need of further resource types stays as submitted.
+        """
+        before = self.usual
+        if _size(before) == _size(told):
+            return False
+        self.usual = msgspec.structs.replace(
+            before, memory_mb=told.memory_mb, heap_mb=told.heap_mb, cores=told.cores, slots=told.slots
+        )
+        return True
+
+    def to_tell(self, number: int) -> ExecutorProfile | None:
+        """The profile that a container has to be told of; None: its executor is as large as was submitted."""
+        found = self.of(number)
+        return None if number == USUAL and _size(found) == _size(self._submitted) else found
 
     def aim(self, profiles: Iterable[ExecutorProfile], local_tasks: Iterable[LocalTasks] = ()) -> None:
         """Take what Spark wants now. Of a profile that is not named it wants none."""
@@ -64,6 +83,10 @@ class Profiles:
     def local_tasks(self, number: int) -> LocalTasks | None:
         """The tasks that would find their data on some hosts, if an executor of this profile came there."""
         return self._local_tasks.get(number)
+
+
+def _size(profile: ExecutorProfile) -> tuple[int, int, int]:
+    return profile.memory_mb, profile.heap_mb, profile.cores
 
 
 def lacks(host: HostReport, size: ExecutorProfile) -> str:

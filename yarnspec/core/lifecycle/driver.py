@@ -94,9 +94,12 @@ class Driver:
         address = event.driver_url.rpartition("@")[2]
         commands: list[Command] = []
         again = lifecycle.ready or lifecycle.stopping
+        resized = event.executor is not None and self._containers.profiles.take_usual(event.executor)
         if again:
             commands = self._retire("its SparkContext stopped, and another one started")
             self._containers.aim(self._goal())
+        elif resized:
+            commands = self._retire("the program sets another size of executors than was submitted")
         elif lifecycle.address and address != lifecycle.address:
             commands = self._retire(f"it looks for the driver at {lifecycle.address}, which listens at {address}")
         lifecycle.address = address

@@ -134,20 +134,25 @@ class Executors:
     def _target_changed(self, event: ev.TargetExecutorsChanged, _now_ms: int) -> list[Command]:
         self._containers.aim(self._goal(max(0, event.count)))
         self._containers.profiles.aim(event.profiles, event.local_tasks)
-        return [warned for one in event.profiles if one.count for warned in self._warn_if_too_large(one)]
+        wanted = [one for one in event.profiles if one.count]
+        usual = self._containers.profiles.to_tell(USUAL)
+        if usual is not None and event.count > 0:  # the size that was submitted has been checked
+            wanted.append(usual)
+        return [warned for one in wanted for warned in self._warn_if_too_large(one)]
 
     def _warn_if_too_large(self, profile: ev.ExecutorProfile) -> list[Command]:
-        """A profile whose executors fit on no running host: Spark waits for them without an end."""
+        """The executors of a profile fit on no running host: Spark waits for them without an end."""
         hosts = [one for one in self._hosts.reports.values() if one.state == "RUNNING" and one.memory_mb]
         if profile.id in self._warned_of or not hosts or any(_fits(host, profile) for host in hosts):
             return []
         self._warned_of.add(profile.id)
         types = "".join(f", {count} of {name}" for name, count in sorted(profile.resources.items()))
+        whose = f"resource profile {profile.id}" if profile.id else "the size that the program sets"
         said = (
-            f"an executor of resource profile {profile.id} needs {profile.memory_mb} MiB, {profile.cores} cores{types}"
-            ", and no running host has all of that: the stage waits"
+            f"an executor of {whose} needs {profile.memory_mb} MiB, {profile.cores} cores{types}, and no running host "
+            "has all of that: its tasks wait"
         )
-        return [Warn(reason=said, about=f"resource profile {profile.id}")]
+        return [Warn(reason=said, about=whose)]
 
     def _unwanted(self, event: ev.ExecutorsUnwanted, _now_ms: int) -> list[Command]:
         said = f"Spark wants executors {', '.join(event.executor_ids)} ended ({self._containers.summary()})"

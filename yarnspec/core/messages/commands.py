@@ -177,7 +177,7 @@ class EndRescale(Command, frozen=True):
 class RequestContainers(Command, frozen=True):
     """Ask Skein for one container for each executor id. The ids are new, and never used again in this application.
 
-    ``profile``: the size of these executors; null for the usual one.
+    ``profile``: the size of these executors; null for the size that was submitted.
     """
 
     executor_ids: tuple[str, ...]

@@ -179,11 +179,13 @@ class DriverReady(Event, frozen=True):
     """The driver's scheduler backend listens: executors can register from now on.
 
     Told once for each SparkContext. A later one never knew the executors of those before. If the planned port was
-    taken, ``driver_url`` has another one.
+    taken, ``driver_url`` has another one. ``executor``: the size of the usual executors by the program's configuration;
+    null: as submitted.
     """
 
     driver_url: str
     ui_url: str | None = None
+    executor: ExecutorProfile | None = None
 
 
 class DriverLost(Event, frozen=True):

@@ -61,6 +61,7 @@ def slots_of(cores: int, task_cpus: float, most: int | None = None) -> int:
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The options that the core's decisions depend on; the shell fills it from the plan and the options file.
 
+    ``executor_memory_mb`` is the container's, ``executor_heap_mb`` that of the JVM in it.
     ``executor_resources``: what an executor's container needs of further resource types, by YARN's name.
     ``executor_tasks_max``: so many tasks an executor runs at once at most, as they need such resources.
 
@@ -74,6 +75,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     initial_executors: int
     executor_memory_mb: int
+    executor_heap_mb: int = 0
     executor_vcores: int = 1
     executor_label: str = ""
     executor_resources: dict[str, int] = {}

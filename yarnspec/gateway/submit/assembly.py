@@ -94,10 +94,11 @@ def assemble(plan: Plan, shipment: Shipment, directory: Path) -> SkeinApplicatio
             files=shared | own | shipment.am_files,
             environment=_SKEIN_JVM,
         ),
-        # Skein gives a container back that has less memory than its service: none is smaller than the smallest.
+        # The placement file says how large each container is: stages and the program may want other sizes than were
+        # submitted. Skein gives a container back that has less memory than its service, so the service is tiny.
         executor=SkeinContainer(
-            memory_mb=1 if plan.sizes_differ else plan.executors.container_memory_mb,
-            vcores=1 if plan.sizes_differ else plan.executors.cores,
+            memory_mb=1,
+            vcores=1,
             label=plan.executors.label,
             script=launch_script(
                 plan, authenticate=authenticate, network_options=_network_options(shipment.properties)

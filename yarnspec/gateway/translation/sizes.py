@@ -22,6 +22,9 @@ MINIMUM_HEAP_MB = 471
 
 DEFAULT_EXECUTORS = 2
 
+_INSTANCES = "spark.executor.instances"
+_DEFAULT_OVERHEAD = "spark.yarnspec.executor.defaultMemoryOverhead"
+_MORE_OF_EXECUTORS = ("spark.executor.pyspark.memory", "spark.memory.offHeap.enabled", "spark.memory.offHeap.size")
 _MEBIBYTE = 1024**2
 _LETTERS = {"b": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _SIZE = re.compile(r"([0-9]+)(b|[kmgtp](?:|i|b|ib))?", re.ASCII)
@@ -35,8 +38,8 @@ _FLAGS = {flag.spark_property: flag.names[0] for flag in FLAGS}
 class Sizes(msgspec.Struct, frozen=True, kw_only=True):
     """The sizes that are asked of YARN.
 
-    ``properties``: the Spark properties that belong to these sizes. A program that sets them itself, after the sizes of
-    its containers were fixed, would only confuse Spark's book-keeping.
+    ``properties``: the Spark properties that belong to these sizes. The program may set those in
+    ``of_executors`` itself. What it says of the others comes too late.
     """
 
     executor: ExecutorSize
@@ -46,6 +49,7 @@ class Sizes(msgspec.Struct, frozen=True, kw_only=True):
     am_vcores: int
     am_resources: dict[str, int] = {}
     properties: dict[str, str]
+    of_executors: tuple[str, ...]
 
 
 def memory_mb(text: str, name: str, default_unit: str = "m") -> int:
@@ -99,6 +103,14 @@ def plan_sizes(properties: Mapping[str, str], options: Options, executor_label: 
     driver_overhead_mb = _overhead(properties, "spark.driver", driver_heap_mb)
     driver_cores = whole_number(properties.get("spark.driver.cores", "1"), "spark.driver.cores")
     am_cores = whole_number(properties.get("spark.yarn.am.cores", "1"), "spark.yarn.am.cores")
+    of_executors = {
+        "spark.executor.memory": properties.get("spark.executor.memory", "1g"),
+        "spark.executor.memoryOverhead": f"{executor_overhead_mb}m",
+        "spark.executor.cores": str(cores),
+    } | {key: properties[key] for key in _MORE_OF_EXECUTORS if key in properties}
+    if "spark.executor.memoryOverhead" not in properties:
+        # Executors of another size get an overhead by their own memory (ProfileSizes in the driver's JVM).
+        of_executors[_DEFAULT_OVERHEAD] = of_executors["spark.executor.memoryOverhead"]
     return Sizes(
         executor=ExecutorSize(
             heap_mb=executor_heap_mb,
@@ -115,25 +127,13 @@ def plan_sizes(properties: Mapping[str, str], options: Options, executor_label: 
         am_vcores=max(driver_cores, am_cores),
         am_resources=resource_types.of_driver(properties),
         properties={
-            "spark.executor.memory": properties.get("spark.executor.memory", "1g"),
-            "spark.executor.memoryOverhead": f"{executor_overhead_mb}m",
-            "spark.executor.cores": str(cores),
             "spark.driver.memory": properties.get("spark.driver.memory", "1g"),
             "spark.driver.memoryOverhead": f"{driver_overhead_mb}m",
         }
-        | {
-            key: properties[key]
-            for key in (
-                "spark.executor.pyspark.memory",
-                "spark.memory.offHeap.enabled",
-                "spark.memory.offHeap.size",
-                # Without bounds the number that the program sets in its code wins, as in Spark.
-                *(("spark.executor.instances",) if options.resources.min_executors else ()),
-            )
-            if key in properties
-        }
-        # Else executors of a resource profile get an overhead by their own memory (ProfileSizes in the driver's JVM).
-        | ({"spark.yarnspec.memoryOverheadGiven": "true"} if "spark.executor.memoryOverhead" in properties else {}),
+        # Without bounds the number that the program sets in its code wins, as in Spark.
+        | ({_INSTANCES: properties[_INSTANCES]} if options.resources.min_executors and _INSTANCES in properties else {})
+        | of_executors,
+        of_executors=tuple(of_executors),
     )
 
 

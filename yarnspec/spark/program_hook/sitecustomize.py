@@ -37,11 +37,7 @@ _KEPT_CAUSES = 4
 _KEPT_CHARACTERS = 4 * 1024 * 1024
 _WRITES = "spark.yarnspec.writes"  # read by Sinks.java
 _BYTES = "yarnspec-bytes:"  # written by spark/driver.py
-_FLAGS = {
-    "spark.executor.memory": "--executor-memory",
-    "spark.executor.cores": "--executor-cores",
-    "spark.driver.memory": "--driver-memory",
-}
+_FLAGS = {"spark.driver.memory": "--driver-memory"}
 
 
 def _die_with_the_jvm() -> None:
@@ -325,19 +321,20 @@ def _instead(key: str, sized: list[str]) -> str:
     return f"; give yours to the submit ({_FLAGS.get(key, '--conf')})" if key in sized else ""
 
 
-def _guard(
-    owned: dict[str, str], sized: list[str], planned: dict[str, str], planned_keys: tuple[str, ...], report: Path
-) -> None:
+def _set_if_missing(jconf: Any, defaults: dict[str, str]) -> None:
+    for key, value in defaults.items():
+        if jconf.get(key, None) is None:
+            jconf.set(key, value)
+
+
+def _where_properties_are_set(told: dict[str, Any]) -> dict[str, str]:
+    """The line of the program that set each property which it cannot override; filled while the program runs."""
     from pyspark.conf import SparkConf
-    from pyspark.core.context import SparkContext
     from pyspark.sql.session import SparkSession
 
-    _mark_writers()
+    watched_keys = {*told["owned"], "spark.master"}
+    planned_keys = tuple(told["planned_keys"])
     set_at: dict[str, str] = {}
-
-    def remember(key: Any) -> None:
-        if key in owned or key == "spark.master" or str(key).startswith(planned_keys):
-            set_at[key] = _program_line()
 
     def watch(owner: type, name: str, key_of: Any) -> None:
         original = getattr(owner, name)
@@ -347,7 +344,8 @@ def _guard(
             args = tuple(list(one) if isinstance(one, Iterator) else one for one in args)
             kwargs = {name: list(one) if isinstance(one, Iterator) else one for name, one in kwargs.items()}
             for key in key_of(*args, **kwargs):
-                remember(key)
+                if key in watched_keys or str(key).startswith(planned_keys):
+                    set_at[key] = _program_line()
             return original(self, *args, **kwargs)
 
         watched.__doc__ = original.__doc__
@@ -364,6 +362,15 @@ def _guard(
     watch(SparkConf, "setMaster", lambda value: ["spark.master"])  # noqa: ARG005
     watch(SparkSession.Builder, "master", lambda master: ["spark.master"])  # noqa: ARG005
     watch(SparkSession.Builder, "config", config_keys)
+    return set_at
+
+
+def _guard(told: dict[str, Any], report: Path) -> None:
+    from pyspark.core.context import SparkContext
+
+    owned: dict[str, str] = told["owned"]
+    planned_keys = tuple(told["planned_keys"])
+    set_at = _where_properties_are_set(told)
 
     def tell(key: str, value: Any, text: str) -> None:
         # Not to stderr: spark-submit sends a program's stderr the way of its stdout, which is data.
@@ -389,14 +396,14 @@ def _guard(
             given = jconf.get(key, None)
             if given == value:
                 continue
-            # A configuration made from nothing has none of our values, and that is no wish of the program's.
-            if given is not None:
-                where = set_at.get(key, "the program")
-                tell(key, given, f"{where} sets {key}, which yarnspec owns; its own is used{_instead(key, sized)}")
+            if given is not None:  # else it was made from nothing, and that is no wish of the program's
+                said = f"{set_at.get(key, 'the program')} sets {key}, which yarnspec owns; its own is used"
+                tell(key, given, said + _instead(key, told["sized"]))
             jconf.set(key, value)
+        _set_if_missing(jconf, told["defaults"])
         for key, where in set_at.items():
             given = jconf.get(key, None)
-            if key not in owned and key.startswith(planned_keys) and given not in (None, planned.get(key)):
+            if key not in owned and key.startswith(planned_keys) and given not in (None, told["planned"].get(key)):
                 text = f"{where} sets {key} too late to have an effect; give it to the submit (--conf)"
                 tell(key, given, text)
         return original(self, jconf)
@@ -411,13 +418,8 @@ def _hold_on_to_pyspark() -> None:
     if told["recovery"]:
         _pickle_alike()
         _save_once()
-    _guard(
-        told["owned"],
-        told["sized"],
-        told["planned"],
-        tuple(told["planned_keys"]),
-        Path(os.environ["YARNSPEC_PROGRAM_REPORT"]),
-    )
+    _mark_writers()
+    _guard(told, Path(os.environ["YARNSPEC_PROGRAM_REPORT"]))
 
 
 if "PYSPARK_GATEWAY_PORT" in os.environ and "YARNSPEC_OWNED_KEYS" in os.environ:

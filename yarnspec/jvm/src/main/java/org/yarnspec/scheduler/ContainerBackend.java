@@ -115,6 +115,8 @@ public final class ContainerBackend extends CoarseGrainedSchedulerBackend {
             event.put("ui_url", Scala.orNull(context.uiWebUrl()));
             event.put("context", contextNumber);
             event.put("feed_rows", tasks.rows());
+            profileSizes.tell(
+                    context.resourceProfileManager().defaultResourceProfile(), 0, event.putObject("executor"));
         });
         // Seeds Spark's own count of what it asked for: without it a first sc.killExecutors() would count down from 0.
         int profile = ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID();
@@ -260,7 +262,7 @@ public final class ContainerBackend extends CoarseGrainedSchedulerBackend {
         return Scala.done();
     }
 
-    private static boolean isUsual(ResourceProfile profile) {
+    static boolean isUsual(ResourceProfile profile) {
         return profile.id() == ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID();
     }
 

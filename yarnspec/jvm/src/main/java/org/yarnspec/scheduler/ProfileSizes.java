@@ -10,7 +10,8 @@ import scala.jdk.javaapi.CollectionConverters;
 
 /** How large the executors of a resource profile are, by Spark's own rules for YARN. */
 final class ProfileSizes {
-    private static final String OVERHEAD_GIVEN = "spark.yarnspec.memoryOverheadGiven";
+    private static final String OVERHEAD = "spark.executor.memoryOverhead";
+    private static final String DEFAULT_OVERHEAD = "spark.yarnspec.executor.defaultMemoryOverhead";
     private static final int LEAST_OVERHEAD_MB = 384;
     private static final double OVERHEAD_FACTOR = 0.1;
 
@@ -23,7 +24,8 @@ final class ProfileSizes {
 
     ProfileSizes(SparkConf conf) {
         this.conf = conf;
-        overheadGiven = conf.getBoolean(OVERHEAD_GIVEN, false);
+        // What the submit worked out from the memory that it knew is nobody's wish.
+        overheadGiven = !conf.get(OVERHEAD, "").equals(conf.get(DEFAULT_OVERHEAD, ""));
         usualCores = conf.getInt("spark.executor.cores", 1);
         leastOverheadMb = conf.getSizeAsMb("spark.executor.minMemoryOverhead", LEAST_OVERHEAD_MB + "m");
         overheadFactor = conf.getDouble("spark.executor.memoryOverheadFactor", OVERHEAD_FACTOR);
@@ -36,9 +38,10 @@ final class ProfileSizes {
     void tell(ResourceProfile profile, int count, ObjectNode told) {
         ResourceProfile.ExecutorResourcesOrDefaults size = ResourceProfile$.MODULE$.getResourcesForClusterManager(
                 profile.id(), profile.executorResources(), leastOverheadMb, overheadFactor, conf, true, yarnNames);
-        // Spark's configuration has the usual executors' overhead, which was worked out from their memory.
-        boolean asConfigured =
-                overheadGiven || profile.executorResources().contains(ResourceProfile$.MODULE$.OVERHEAD_MEM());
+        // The default profile names the configuration's overhead, whoever that is from; another one its user's wish.
+        boolean asConfigured = overheadGiven
+                || (!ContainerBackend.isUsual(profile)
+                        && profile.executorResources().contains(ResourceProfile$.MODULE$.OVERHEAD_MEM()));
         long overheadMb = asConfigured
                 ? size.memoryOverheadMiB()
                 : Math.max(leastOverheadMb, (long) (overheadFactor * size.executorMemoryMiB()));

@@ -18,6 +18,7 @@ class ProfileSizesTest {
             .set("spark.master", "yarn")
             .set("spark.executor.memory", "1g")
             .set("spark.executor.memoryOverhead", "384m")
+            .set("spark.yarnspec.executor.defaultMemoryOverhead", "384m")
             .set("spark.executor.cores", "3");
 
     @BeforeEach
@@ -54,8 +55,25 @@ class ProfileSizesTest {
     }
 
     @Test
+    void theSizeThatAProgramSetsIsThatOfItsUsualExecutors() {
+        conf.set("spark.executor.memory", "6g").set("spark.executor.cores", "2");
+        ResourceProfile$.MODULE$.clearDefaultProfile();
+        ResourceProfile usual = ResourceProfile$.MODULE$.getOrCreateDefaultProfile(conf);
+        ObjectNode told = told(usual);
+        assertEquals(0, told.get("id").intValue());
+        assertEquals(6144, told.get("heap_mb").intValue());
+        assertEquals(6144 + 614, told.get("memory_mb").intValue(), "the overhead was worked out for 1g");
+        assertEquals(2, told.get("cores").intValue());
+        assertEquals(2, told.get("slots").intValue());
+        conf.set("spark.executor.memoryOverhead", "1g");
+        ResourceProfile$.MODULE$.clearDefaultProfile();
+        usual = ResourceProfile$.MODULE$.getOrCreateDefaultProfile(conf);
+        assertEquals(6144 + 1024, told(usual).get("memory_mb").intValue());
+    }
+
+    @Test
     void theUsersOverheadHoldsForEveryProfileThatSaysNothingElse() {
-        conf.set("spark.yarnspec.memoryOverheadGiven", "true");
+        conf.remove("spark.yarnspec.executor.defaultMemoryOverhead");
         conf.set("spark.yarn.resourceGpuDeviceName", "acme.io/gpu");
         ObjectNode told =
                 told(profile(new ExecutorResourceRequests().memory("6g").resource("gpu", 1, "find", "")));
