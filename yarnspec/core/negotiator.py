@@ -99,6 +99,7 @@ class Negotiator:
             blocklist=self._blocklist,
             timers=self._timers,
             dismiss=self._speculation.dismiss,
+            suits=self._placing.suits,
             uneven=self._placing.uneven,
         )
         self._executors = Executors(

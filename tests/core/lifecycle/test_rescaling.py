@@ -21,7 +21,7 @@ from yarnspec.core.messages.commands import (
     UpdateTaskBlocks,
 )
 from yarnspec.core.messages.observations import ObservationsBuilder, RowKind, State
-from yarnspec.core.messages.settings import RecoverySettings, ResourcesSettings
+from yarnspec.core.messages.settings import PlacementSettings, RecoverySettings, ResourcesSettings
 
 S = 1_000
 RESCALE, QUIET = "rescale", "rescale-quiet"
@@ -170,6 +170,24 @@ def test_with_dynamic_allocation_spark_says_how_many_within_the_bounds() -> None
 def test_before_the_job_executes_other_bounds_hold_at_once(ready: bool) -> None:
     world = World(initial_executors=2, resources=ResourcesSettings(min_executors=2, max_executors=2))
     world.start()
+@pytest.mark.parametrize("cap", [{"placement": PlacementSettings(max_per_host=1)}, {"executor_label": "gpu"}])
+def test_only_hosts_where_executors_may_be_have_room_for_them(cap: dict[str, Any]) -> None:
+    world = World(initial_executors=1, **cap)
+    world.start()
+    there = tuple(
+        msgspec.structs.replace(
+            one, free_memory_mb=one.memory_mb, labels=("gpu",) * ("executor_label" in cap and not n)
+        )
+        for n, one in enumerate(report(2, 2).hosts)
+    )
+    world.tell(ev.HostsReported(hosts=there))
+    world.driver_ready()
+    world.run(*world.wanted())
+    world.tell(ev.JobStarted(job=0, stages=(0,)))
+    assert "have room for 2 executors of this size" in only(RefuseScale, scale(world, 3, 6)).reason
+    assert of(ChangeBounds, scale(world, 2, 6))
+
+
     if ready:
         world.driver_ready()
     answer = scale(world, 1, 4)

@@ -202,14 +202,18 @@ class Placing:
         if seen[0] != self._seen[0]:
             self._at_report = self._there()
         self._seen = seen
-        suited = {one.host for one in self._hosts.reports.values() if self._suits(one)}
+        suited = {one.host for one in self._hosts.reports.values() if self._labelled(one)}
         self._usable = (self._hosts.running & suited) - set(seen[1])
         if not self.spreads:
             return
         for ask in self._asks.place_again(lambda ask: not ask.required and self._misplaced(ask)):
             ask.step = "host"
 
-    def _suits(self, host: HostReport) -> bool:
+    def suits(self, host: HostReport) -> bool:
+        """Whether executors of the usual size may be on such a host, by label, constraint and resource types."""
+        return self._labelled(host) and not lacks(host, self._profiles.usual)
+
+    def _labelled(self, host: HostReport) -> bool:
         return host.suits and (self._label in host.labels if self._label else not host.labels)
 
     def _misplaced(self, ask: Ask) -> bool:

@@ -49,13 +49,14 @@ class ApplicationPhase:
         dismiss: Callable[[tuple[str, ...], int], list[Command]],
         uneven: Callable[[], tuple[str, ...]],
     ) -> None:
+        suits: Callable[[ev.HostReport], bool],
         self._settings = settings
         self._lifecycle = lifecycle
         self._timers = timers
         self._bounds = bounds
         self._containers = containers
         self._supply = Supply(settings, bounds, containers, blocklist)
-        self._room = Room(settings, hosts, blocklist)
+        self._room = Room(settings, hosts, blocklist, suits)
         self._rescaling = Rescaling(
             settings,
             bounds=bounds,
@@ -106,8 +107,8 @@ class ApplicationPhase:
         room = None if force else self._room.count(whole=True)
         if room is not None and least > room:
             return (
-                f"all hosts of the cluster together have room for {room} executors of this size at most; if more hosts "
-                f"will come, say so with --force"
+                f"all hosts that these executors may use together have room for {room} executors of this size at most; "
+                f"if more hosts will come, say so with --force"
             )
         return ""
 

@@ -40,21 +40,29 @@ _OFF_MS = -1
 
 
 class Room:
-    """The number of executors for which the cluster has room, in use or free; None if nobody knows."""
+    """The number of executors for which the cluster has room, in use or free; None if nobody knows.
 
-    def __init__(self, settings: Settings, hosts: Hosts, blocklist: Blocklist) -> None:
+    ``suits`` says of a host whether executors of the usual size may be there at all.
+    """
+
+    def __init__(
+        self, settings: Settings, hosts: Hosts, blocklist: Blocklist, suits: Callable[[ev.HostReport], bool]
+    ) -> None:
         self._memory_mb = max(1, settings.executor_memory_mb)
+        self._most = settings.placement.max_per_host or None
+        self._suits = suits
         self._hosts = hosts
         self._blocklist = blocklist
 
     def count(self, *, whole: bool = False) -> int | None:
         """The room on the hosts that run and are not blocked; ``whole``: on all that are known."""
         hosts = self._hosts.known if whole else self._hosts.running
-        reports = [self._hosts.reports[host] for host in hosts]
+        reports = [report for report in map(self._hosts.reports.__getitem__, hosts) if self._suits(report)]
         if not self._hosts.reported or any(report.memory_mb <= 0 for report in reports):
             return None
         blocked = () if whole else self._blocklist.hosts
-        return sum(report.memory_mb // self._memory_mb for report in reports if report.host not in blocked)
+        rooms = (report.memory_mb // self._memory_mb for report in reports if report.host not in blocked)
+        return sum(room if self._most is None else min(room, self._most) for room in rooms)
 
 
 class Rescaling:
