@@ -124,8 +124,10 @@ class Rescaling:
         if self._manager is None or self._bounds.goal_with(most) == self._containers.target:
             self._bounds.change(least, most)
             self._pending = None
-            self._containers.aim(self._bounds.goal())
-            return []
+            goal = self._bounds.goal()
+            self._containers.aim(goal)
+            # With fewer than the most dynamic allocation lets executors go itself.
+            return self._dismiss_surplus(now_ms) if goal == most else []
         self._pending = (least, most)
         self._manager.on_change(now_ms)
         return []
@@ -218,8 +220,11 @@ class Rescaling:
         self._containers.aim(goal)
         begun = self._begin("new requirements", goal, have, now_ms)
         self._peak = goal
+        return [*ended, *begun, *self._dismiss_surplus(now_ms)]
+
+    def _dismiss_surplus(self, now_ms: int) -> list[Command]:
         surplus = self._containers.spare_surplus()
-        return [*ended, *begun, *(self._dismiss(surplus, now_ms) if surplus else [])]
+        return self._dismiss(surplus, now_ms) if surplus else []
 
     def _move(self, now_ms: int) -> list[Command]:
         target, asked = self._containers.target, self._moves.begin()
