@@ -8,6 +8,7 @@ from typing import Any, Literal
 from yarnspec.am.sources.shuffleevents import shuffle_event
 from yarnspec.core.journal.journalstate import Recorded
 from yarnspec.core.lifecycle.phases import Lifecycle
+from yarnspec.core.lifecycle.resource_wait import Bounds
 from yarnspec.core.messages import commands
 from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages.settings import Settings
@@ -36,7 +37,8 @@ class LocalWrites:
         kill_at: tuple[str, int, Step] | None,
         lost_from: tuple[str, int] | None = None,
     ) -> None:
-        lifecycle = Lifecycle(Settings(initial_executors=1, executor_memory_mb=512), Timers())
+        settings = Settings(initial_executors=1, executor_memory_mb=512)
+        lifecycle = Lifecycle(settings, Timers(), Bounds(settings))
         lifecycle.begin(epoch)
         self._outputs = WriteCoordinator(lifecycle, lambda _why: [])
         self._outputs.known(saved_writes(recorded), moved_writes(recorded), tuple(recorded.reads))

@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 from yarnspec.core.journal.journalrecords import JournalRecord
 from yarnspec.core.journal.journalstate import Recorded
 from yarnspec.core.lifecycle.phases import Lifecycle
+from yarnspec.core.lifecycle.resource_wait import Bounds
 from yarnspec.core.messages import commands as cm
 from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages import writeevents as wr
@@ -206,7 +207,8 @@ class Life:
         awake: int = 0,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
-        lifecycle = Lifecycle(Settings(initial_executors=1, executor_memory_mb=512), Timers())
+        settings = Settings(initial_executors=1, executor_memory_mb=512)
+        lifecycle = Lifecycle(settings, Timers(), Bounds(settings))
         lifecycle.begin(epoch)
         self._changes = changes
         self._files = files

@@ -72,8 +72,8 @@ class Negotiator:
         self._task_blocks = TaskBlocks()
         self._blocklist.register(self._placement)
         self._blocklist.register(self._task_blocks)
-        self._lifecycle = Lifecycle(settings, self._timers)
         self._bounds = Bounds(settings)
+        self._lifecycle = Lifecycle(settings, self._timers, self._bounds)
         self._speculation = Speculation(
             settings,
             timers=self._timers,
@@ -259,6 +259,7 @@ class Negotiator:
         return self._recovery.begin(epoch, why, now_ms)
 
     def _epoch_over(self, now_ms: int) -> list[Command]:
+        self._phase.driver_lost()
         self._recovery.over()
         self._carry.epoch_over()
         self._speculation.epoch_over()

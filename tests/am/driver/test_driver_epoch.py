@@ -64,7 +64,7 @@ class Life:
 @pytest.fixture
 def life(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Life]:
     life = Life(tmp_path, monkeypatch)
-    assert life.life.start() == 42
+    assert life.life.start(awaits_negotiator=False) == 42
     yield life
     life.stop()
 
@@ -137,7 +137,7 @@ def test_a_program_that_makes_no_context_in_time_has_failed_where_that_is_asked_
     life = Life(tmp_path, monkeypatch, context_wait_ms=50)
     told: SimpleQueue[Event] = SimpleQueue()
     life.life.post = told.put
-    life.life.start()
+    life.life.start(awaits_negotiator=False)
     end = told.get(timeout=20)
     assert isinstance(end, events.DriverFinished)
     assert (end.exit_code, "no SparkContext within 50 ms" in end.reason) == (13, True)
@@ -145,7 +145,7 @@ def test_a_program_that_makes_no_context_in_time_has_failed_where_that_is_asked_
 
 def test_a_context_that_was_made_in_time_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     life = Life(tmp_path, monkeypatch, context_wait_ms=50)
-    life.life.start()
+    life.life.start(awaits_negotiator=False)
     life.life.listens_at("127.0.0.1:1")
     life.life._made_no_context()
     assert life.posted == []

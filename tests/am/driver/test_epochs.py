@@ -113,8 +113,9 @@ def test_each_life_has_an_address_and_a_bridge_of_its_own(make: Make) -> None:
     seen = set()
     for epoch in (1, 2, 3):
         world.lives.begin(epoch)
-        world.lives.start()
+        world.lives.start(awaits_negotiator=epoch == 2)
         told = (world.directory / "yarnspec-spark.properties").read_text()
+        assert f"awaitsNegotiator={'true' if epoch == 2 else 'false'}\n" in told
         assert f"spark.yarnspec.epoch={epoch}\n" in told
         assert f"attempt.id={epoch}\n" in told
         (bridge,) = [line for line in told.splitlines() if line.startswith("spark.yarnspec.bridge.file")]
@@ -125,9 +126,9 @@ def test_each_life_has_an_address_and_a_bridge_of_its_own(make: Make) -> None:
 def test_what_a_life_tells_says_whose_it_is_however_late_it_comes(make: Make) -> None:
     world = make(recovery=False)
     world.lives.begin(1)
-    world.lives.start()
+    world.lives.start(awaits_negotiator=False)
     world.lives.begin(2)
-    world.lives.start()
+    world.lives.start(awaits_negotiator=False)
     for end in world.ends[::-1]:
         end(DriverExit(exit_code=-9, crashed=True))
     (last, lost), (first, _) = world.told(), world.told()
@@ -167,7 +168,7 @@ def test_the_journal_says_when_the_life_before_had_ended(make: Make) -> None:
     began_ms = int(time.time() * 1000)
     world.lives.begin(1, 1_234)
     world.told()
-    world.lives.start()
+    world.lives.start(awaits_negotiator=False)
     world.ends[0](DriverExit(exit_code=-9, crashed=True))
     world.told()
     ended_ms = int(time.time() * 1000)

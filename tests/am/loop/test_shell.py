@@ -60,10 +60,10 @@ class Driver:
         self.done = done
         self.fails = False
 
-    def start(self) -> int:
+    def start(self, *, awaits_negotiator: bool) -> int:
         if self.fails:
             raise FileNotFoundError("no java")
-        self.done.append("driver started")
+        self.done.append("driver started, which waits" if awaits_negotiator else "driver started")
         return 42
 
     def begin(self, epoch: int) -> None:
@@ -159,7 +159,7 @@ def test_commands_are_logged_first_and_performed_in_order(make: Make) -> None:
         {
             events.AttemptStarted: [
                 commands.UpdatePlacement(reason="r", version=1, blocked_hosts=("127.0.0.3",), wanted=()),
-                commands.StartDriver(reason="r", epoch=1),
+                commands.StartDriver(reason="r", epoch=1, awaits_negotiator=True),
                 commands.RequestContainers(reason="r", executor_ids=("1", "2")),
                 commands.ReleaseContainer(reason="r", executor_id="1"),
             ],
@@ -170,7 +170,7 @@ def test_commands_are_logged_first_and_performed_in_order(make: Make) -> None:
         application_id=APP, attempt=1, epoch=1, container_id="c", host="h", placement_mode="blacklist"
     )
     assert world.run(began) is FINISH
-    assert world.done == ["driver started", "driver stopped"]
+    assert world.done == ["driver started, which waits", "driver stopped"]
     assert world.service.asked == [{"ID": "1"}, {"ID": "2"}]
     assert world.service.killed == [0]
     assert world.placement["blocked_hosts"] == ["127.0.0.3"]

@@ -61,7 +61,7 @@ def test_a_lowered_target_withdraws_pending_requests_the_newest_first() -> None:
     world = started(initial_executors=4)
     world.run("1")
     answer = world.tell(ev.TargetExecutorsChanged(count=2))
-    assert names(answer) == ["ReleaseContainer", "ReleaseContainer", "UpdatePlacement"]
+    assert names(answer) == ["EnterPhase", "ReleaseContainer", "ReleaseContainer", "UpdatePlacement"]
     assert [one.executor_id for one in of(ReleaseContainer, answer)] == ["4", "3"]
     assert world.wanted() == ("2",)
 

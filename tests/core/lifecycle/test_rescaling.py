@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
 import pytest
 
 from tests.core.world import HOSTS, START_MS, World, names, of, only
 from yarnspec.core.messages import events as ev
+from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages.commands import (
     AskHeldBlocks,
     BeginRescale,
     ChangeBounds,
     Command,
+    DeclareReady,
     EndRescale,
     EnterPhase,
+    FinishApplication,
     KeepSurplus,
     RefuseScale,
     ReleaseContainer,
     RequestContainers,
     SetTimer,
+    StartDriver,
     UpdateTaskBlocks,
 )
 from yarnspec.core.messages.observations import ObservationsBuilder, RowKind, State
 from yarnspec.core.messages.settings import PlacementSettings, RecoverySettings, ResourcesSettings
 
 S = 1_000
-RESCALE, QUIET = "rescale", "rescale-quiet"
+RESCALE, QUIET, WAIT = "rescale", "rescale-quiet", "resource-wait"
+DIED = ev.DriverLost(exit_code=134, reason="SIGABRT")
 
 
 def report(*rooms: int) -> ev.HostsReported:
@@ -128,6 +136,17 @@ def test_the_worked_example_of_the_proposal() -> None:
     assert of(BeginRescale, stage_ends(world, S))
 
 
+def asked_what_they_hold(world: World) -> set[str]:
+    """The executors that the driver is asked about as time passes."""
+    for _ in range(6):
+        due = [one for one in of(SetTimer, world.commands) if one.name not in (RESCALE, QUIET, WAIT)]
+        for one in sorted(due, key=lambda each: each.at_ms):
+            world.fire(one.name, max(one.at_ms, world.now_ms + S))
+        if of(AskHeldBlocks, world.commands):
+            break
+    return {one.executor_id for one in of(AskHeldBlocks, world.commands)}
+
+
 def test_fewer_executors_take_no_new_task_and_go_when_they_hold_nothing() -> None:
     world = executing(3)
     scale(world, 1, 2)
@@ -135,15 +154,7 @@ def test_fewer_executors_take_no_new_task_and_go_when_they_hold_nothing() -> Non
     assert only(BeginRescale, answer).wanted == 2
     (gone,) = only(UpdateTaskBlocks, answer).executors
     assert gone == "3"
-    timers = [one for one in of(SetTimer, world.commands) if one.name == "extra-containers"]
-    asked: list[AskHeldBlocks] = []
-    for _ in range(6):
-        if asked:
-            break
-        due = [one for one in of(SetTimer, world.commands) if one.name not in (RESCALE, QUIET)]
-        for one in sorted(due, key=lambda each: each.at_ms):
-            asked += of(AskHeldBlocks, world.fire(one.name, max(one.at_ms, world.now_ms + S)))
-    assert asked[0].executor_id == "3", timers
+    assert asked_what_they_hold(world) == {"3"}
     kept = world.tell(ev.HeldBlocksTold(executor_id="3", count=ev.ONLY_MAP_OUTPUTS))
     assert "map outputs" in only(KeepSurplus, kept).reason
     assert not of(ReleaseContainer, kept)
@@ -159,17 +170,6 @@ def test_what_makes_no_sense_is_refused() -> None:
     assert "final since the submit" in only(RefuseScale, scale(dynamic, 2, 8)).reason
 
 
-def test_with_dynamic_allocation_spark_says_how_many_within_the_bounds() -> None:
-    world = executing(2, dynamic_bounds=(1, 8))
-    scale(world, 1, 3)
-    assert len(only(RequestContainers, world.tell(ev.TargetExecutorsChanged(count=6))).executor_ids) == 1
-    assert world.view().target == 3
-
-
-@pytest.mark.parametrize("ready", [False, True])
-def test_before_the_job_executes_other_bounds_hold_at_once(ready: bool) -> None:
-    world = World(initial_executors=2, resources=ResourcesSettings(min_executors=2, max_executors=2))
-    world.start()
 @pytest.mark.parametrize("cap", [{"placement": PlacementSettings(max_per_host=1)}, {"executor_label": "gpu"}])
 def test_only_hosts_where_executors_may_be_have_room_for_them(cap: dict[str, Any]) -> None:
     world = World(initial_executors=1, **cap)
@@ -188,11 +188,98 @@ def test_only_hosts_where_executors_may_be_have_room_for_them(cap: dict[str, Any
     assert of(ChangeBounds, scale(world, 2, 6))
 
 
+def test_with_dynamic_allocation_spark_says_how_many_within_the_bounds() -> None:
+    world = executing(2, dynamic_bounds=(1, 8))
+    scale(world, 1, 3)
+    assert len(only(RequestContainers, world.tell(ev.TargetExecutorsChanged(count=6))).executor_ids) == 1
+    assert world.view().target == 3
+
+
+@pytest.mark.parametrize("ready", [False, True])
+def test_before_the_job_executes_other_bounds_hold_at_once(ready: bool) -> None:
+    world = World(initial_executors=2, resources=ResourcesSettings(min_executors=2, max_executors=2))
+    world.start()
     if ready:
         world.driver_ready()
     answer = scale(world, 1, 4)
     assert only(ChangeBounds, answer).reason == "it holds at once"
     assert len(only(RequestContainers, answer).executor_ids) == 2
+
+
+@pytest.mark.parametrize("with_bounds", [False, True])
+def test_before_the_job_executes_fewer_executors_go_as_well(with_bounds: bool) -> None:
+    resources = ResourcesSettings(min_executors=5, max_executors=6) if with_bounds else ResourcesSettings()
+    world = World(initial_executors=6, resources=resources)
+    world.start()
+    world.driver_ready()
+    world.run(*world.wanted()[:4])
+    answer = scale(world, 1, 2)
+    assert only(UpdateTaskBlocks, answer).executors == ("3", "4")
+    assert asked_what_they_hold(world) == {"3", "4"}
+    told = [world.tell(ev.HeldBlocksTold(executor_id=one, count=0)) for one in ("3", "4")]
+    assert [only(ReleaseContainer, one).executor_id for one in told] == ["3", "4"]
+
+
+def test_a_driver_whose_start_was_not_held_starts_by_sparks_own_rule_whatever_is_asked_for_meanwhile() -> None:
+    world = World(initial_executors=4)
+    assert not only(StartDriver, world.start()).awaits_negotiator
+    scale(world, 6, 8)
+    world.driver_ready()
+    world.run(*world.wanted()[:4])
+    assert world.tell(ev.JobStarted(job=0, stages=(0,)))
+    assert [one.phase for one in of(EnterPhase, world.commands)][-2:] == ["creating_graph", "executing"]
+    told = of(EnterPhase, world.commands)[-1]
+    assert (told.sufficient, told.desired) == (6, 8)
+    assert not of(FinishApplication, world.fire(WAIT, START_MS + 300 * S))
+
+    world = World(initial_executors=4)
+    world.start()
+    world.driver_ready()
+    world.run(*world.wanted()[:2])
+    scale(world, 4, 8)
+    told = of(EnterPhase, world.commands)[-1]
+    assert (told.sufficient, told.desired, told.waits_for) == (0, 4, "more executors")
+    world.fire("resources", START_MS + 30 * S)
+    assert of(EnterPhase, world.commands)[-1].phase == "creating_graph"
+
+
+@pytest.mark.parametrize("in_effect", [False, True])
+def test_the_next_driver_of_a_plain_line_waits_for_the_least_that_was_asked_for(in_effect: bool) -> None:
+    world = executing(4, recovery=RecoverySettings(driver_restarts=2, enabled=True))
+    world.tell(rec.JournalReplayed())
+    scale(world, 6, 8)
+    if in_effect:
+        stage_ends(world)
+    world.commands.clear()
+    world.tell(DIED)
+    world.tell(rec.JournalReplayed())
+    assert only(StartDriver, world.commands).awaits_negotiator
+    world.driver_ready()
+    *five, sixth = world.wanted()[:6]
+    world.run(*five)
+    assert not of(DeclareReady, world.commands)
+    assert of(DeclareReady, world.run(sixth))
+    world.tell(ev.JobStarted(job=0, stages=(0,)))
+    assert [one.phase for one in of(EnterPhase, world.commands)][-2:] == ["creating_graph", "executing"]
+    assert not of(FinishApplication, world.fire(WAIT, world.now_ms + 300 * S))
+
+
+def test_so_does_the_next_attempts() -> None:
+    world = World(initial_executors=4)
+    scale(world, 6, 8, earlier=True)
+    began = world.tell(
+        ev.AttemptStarted(
+            application_id="application_1_0001", attempt=2, epoch=4, container_id="c", host=HOSTS[0],
+            placement_mode="blacklist",
+        )
+    )  # fmt: skip
+    assert only(StartDriver, began).awaits_negotiator
+    world.tell(report(2, 2, 2, 2))
+    world.driver_ready()
+    world.run(*world.wanted()[:5])
+    assert not of(DeclareReady, world.commands)
+    end = only(FinishApplication, world.fire(WAIT, START_MS + 300 * S))
+    assert "only 5 of at least 6 executors" in end.reason
 
 
 def test_the_next_driver_has_the_bounds_that_were_asked_for() -> None:

@@ -166,6 +166,18 @@ def test_a_plain_line_starts_when_spark_would() -> None:
     assert is_ready(world)
 
 
+def test_a_job_that_has_begun_waits_no_more() -> None:
+    """A program may set another share of executors in its code, and Spark starts by that."""
+    world = World(initial_executors=10)
+    world.start()
+    world.driver_ready()
+    world.run(*world.wanted()[:3])
+    told = of(EnterPhase, world.commands)[-1]
+    assert (told.phase, told.sufficient, told.desired) == ("waiting_for_resources", 0, 8)
+    (told,) = of(EnterPhase, world.tell(ev.JobStarted(job=0, stages=(0,))))
+    assert (told.phase, told.sufficient, told.desired) == ("executing", 0, 0)
+
+
 def test_with_dynamic_allocation_what_spark_wants_first_is_desired() -> None:
     resources = ResourcesSettings(min_executors=1, max_executors=8)
     world = World(initial_executors=2, resources=resources)

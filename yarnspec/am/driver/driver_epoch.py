@@ -58,8 +58,8 @@ class DriverEpoch:
         self._ready = True
         self._gate.open()
 
-    def start(self) -> int:
-        """Start it; returns its process id."""
+    def start(self, *, awaits_negotiator: bool) -> int:
+        """Start it; returns its process id. Its tasks start by Spark's own rule, or when the negotiator says so."""
         secret_file = self._place.directory / SPARK_SECRET_FILE
         complete = properties.complete(
             properties.read_shipped(self._place.directory / SPARK_PROPERTIES_FILE),
@@ -68,7 +68,7 @@ class DriverEpoch:
             host=self._place.host,
             driver_port=self.port,
             executors=self._plan.initial_executors,
-            awaits_negotiator=self._plan.options.resources.min_executors > 0,
+            awaits_negotiator=awaits_negotiator,
             directory=self._place.directory,
             secret=secret_file.read_text(encoding="utf-8").strip() if secret_file.exists() else None,
             saved=self.saved(),

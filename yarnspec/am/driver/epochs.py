@@ -99,9 +99,9 @@ class DriverEpochs:
         """The driver is ready for executors, and really listens there."""
         self._now.driver.listens_at(address)
 
-    def start(self) -> int:
-        """Start the driver; returns its process id."""
-        return self._now.driver.start()
+    def start(self, *, awaits_negotiator: bool) -> int:
+        """Start the driver; returns its process id. Its tasks start by Spark's own rule, or by the negotiator's."""
+        return self._now.driver.start(awaits_negotiator=awaits_negotiator)
 
     def stop(self, grace_s: float = 5.0) -> None:
         """End the driver and everything below it."""

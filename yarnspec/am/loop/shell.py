@@ -66,7 +66,7 @@ class RestartableDriver(Protocol):
     def listens_at(self, address: str) -> None:
         """The driver really listens there: the planned port may have been taken."""
 
-    def start(self) -> int:
+    def start(self, *, awaits_negotiator: bool) -> int:
         """Start it; returns its process id."""
 
     def stop(self) -> None:
@@ -320,7 +320,7 @@ class Shell:
             if isinstance(command, commands.BeginEpoch):
                 self._driver.begin(command.epoch)
             else:
-                pid = self._driver.start()
+                pid = self._driver.start(awaits_negotiator=command.awaits_negotiator)
                 self.post(events.DriverStarted(pid=pid, address=self._driver.address), self._driver.epoch)
         except Exception as error:
             _log.exception("the driver could not be started")

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from yarnspec.core.blocking.blocklist import Blocklist
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.executor_table import ExecutorTable
@@ -47,9 +49,9 @@ class ApplicationPhase:
         blocklist: Blocklist,
         timers: Timers,
         dismiss: Callable[[tuple[str, ...], int], list[Command]],
+        suits: Callable[[ev.HostReport], bool],
         uneven: Callable[[], tuple[str, ...]],
     ) -> None:
-        suits: Callable[[ev.HostReport], bool],
         self._settings = settings
         self._lifecycle = lifecycle
         self._timers = timers
@@ -71,7 +73,8 @@ class ApplicationPhase:
         self._wait: StateTransitionManager | None = None
         self._phase: ApplicationPhaseName = "created"
         self._began = False
-        self._told: tuple[ApplicationPhaseName, str, int | None, int | None] = ("created", "", None, None)
+        self._to_start = True
+        self._told = EnterPhase(phase="created", reason="")
 
     @property
     def timers(self) -> dict[str, Callable[[int], list[Command]]]:
@@ -91,8 +94,6 @@ class ApplicationPhase:
         commands = self._rescaling.request(least, most, now_ms)
         waits_for, _ = self._rescaling.waits_for()
         said = f"it waits for this: {waits_for}" if waits_for else "it holds at once"
-        if self._lifecycle.awaited:
-            self._lifecycle.awaited = self._awaited
         return [ChangeBounds(least=least, most=most, by=event.by, reason=said), *commands]
 
     def _why_not(self, least: int, most: int, *, force: bool) -> str:
@@ -112,6 +113,11 @@ class ApplicationPhase:
             )
         return ""
 
+    def driver_lost(self) -> None:
+        """The driver has died, and another one will be started: by the bounds that were asked for last."""
+        self._phase, self._wait, self._to_start = "restarting", None, True
+        self._rescaling.over()
+
     def look(self, event: ev.Event, now_ms: int) -> list[Command]:
         """Change the phase by an event. Returns the commands that follow."""
         commands: list[Command] = []
@@ -119,25 +125,23 @@ class ApplicationPhase:
             case ev.AttemptStarted():
                 if event.attempt > 1:
                     self._phase, self._began = "restarting", True
-                self._lifecycle.awaited = self._awaited
-            case ev.DriverLost() if not self._lifecycle.over and self._lifecycle.epoch:
-                self._phase, self._wait = "restarting", None
-                self._rescaling.over()
-                self._lifecycle.awaited = self._awaited
             case ev.DriverStopping():
                 self._rescaling.over()
             case ev.DriverReady() if self._lifecycle.ready:
                 self._rescaling.over()
                 if self._phase != "restarting":
                     self._phase = "waiting_for_resources"
-                self._lifecycle.awaited = self._awaited
+                self._to_start = True
                 self._wait = wait_of(self._settings, self._bounds, self._supply, now_ms, again=self._began)
-            case ev.JobStarted() if self._phase == "creating_graph":
+            case ev.JobStarted() if self._wait is not None or self._phase == "creating_graph":
+                # Spark's own rule may have been fulfilled before it was known here.
+                commands += self._go() if self._wait is not None else []
                 self._phase = "executing"
                 self._rescaling.begin(now_ms)
         if self._wait is not None:
             self._wait.on_change(now_ms)
             commands += self._go() if self._wait.transitioning else self._until(self._wait)
+        self._lifecycle.awaited = self._supply.least if self._to_start else 0
         return [*commands, *self._rescaling.look(event, now_ms), *self._tell()]
 
     @property
@@ -149,17 +153,13 @@ class ApplicationPhase:
         """The wait is over, and there is enough to start with."""
         return self._go() if self._wait is not None and self._lifecycle.awaited else []
 
-    @property
-    def _awaited(self) -> int:
-        return self._supply.least if self._bounds.given else 0
-
     def _go(self) -> list[Command]:
         self._wait = None
-        self._began = True
+        self._began, self._to_start = True, False
         self._phase = "creating_graph"
         self._lifecycle.awaited = 0
         self._timers.cancel(RESOURCES_TIMER)
-        return [DeclareReady(reason=f"{self._numbers()}: tasks may start")]
+        return [DeclareReady(reason=f"{self._to_start_numbers}: tasks may start")]
 
     def _until(self, wait: StateTransitionManager) -> list[Command]:
         due_ms = wait.phase.due_ms
@@ -168,31 +168,34 @@ class ApplicationPhase:
             return []
         if self._timers.due_ms(RESOURCES_TIMER) == due_ms:
             return []
-        return [self._timers.set(RESOURCES_TIMER, due_ms, f"more may come: {self._numbers()}")]
+        return [self._timers.set(RESOURCES_TIMER, due_ms, f"more may come: {self._to_start_numbers}")]
 
-    def _numbers(self) -> str:
-        supply = self._supply
-        return f"{supply.have} executors, sufficient are {supply.least}, desired {supply.most}"
+    @property
+    def _to_start_numbers(self) -> str:
+        return self._numbers(self._supply.least, self._supply.most)
+
+    def _numbers(self, sufficient: int, desired: int) -> str:
+        have = f"{self._supply.have} executors"
+        return f"{have}, sufficient are {sufficient}, desired {desired}" if desired else have
 
     def _tell(self) -> list[Command]:
         """Say the phase when it is another one, or waits for something else."""
         waits_for, until_ms = self._waits_for()
-        asked_for = self._containers.target if self._bounds.given and self._phase != "created" else None
-        told = (self._phase, waits_for, until_ms, asked_for)
+        created, supply = self._phase == "created", self._supply
+        sufficient, desired = (supply.least, supply.most) if self._to_start else supply.bounded
+        told = EnterPhase(
+            phase=self._phase,
+            sufficient=0 if created else sufficient,
+            desired=0 if created else desired,
+            asked_for=self._containers.target if self._bounds.given and not created else None,
+            waits_for=waits_for,
+            until_ms=until_ms,
+            reason="",
+        )
         if told == self._told:
             return []
         self._told = told
-        return [
-            EnterPhase(
-                phase=self._phase,
-                sufficient=self._supply.least,
-                desired=self._supply.most,
-                asked_for=asked_for,
-                waits_for=waits_for,
-                until_ms=until_ms,
-                reason=self._numbers(),
-            )
-        ]
+        return [msgspec.structs.replace(told, reason=self._numbers(told.sufficient, told.desired))]
 
     def _waits_for(self) -> tuple[str, int | None]:
         if self._wait is None:

@@ -14,12 +14,14 @@ from typing import Literal
 
 from yarnspec.core.containers.blame import shorten
 from yarnspec.core.containers.executor_table import ExecutorTable
+from yarnspec.core.lifecycle.resource_wait import Bounds
 from yarnspec.core.messages.commands import (
     EXIT_FAILED,
     AbandonAttempt,
     Command,
     FinishApplication,
     SetTimer,
+    StartDriver,
     StopDriver,
 )
 from yarnspec.core.messages.settings import Settings
@@ -33,8 +35,9 @@ Driver = Literal["none", "starting", "ready", "stopping", "lost"]
 class Lifecycle:
     """Where the attempt is, what the driver is doing, and since when resources are insufficient."""
 
-    def __init__(self, settings: Settings, timers: Timers) -> None:
+    def __init__(self, settings: Settings, timers: Timers, bounds: Bounds) -> None:
         self._settings = settings
+        self._bounds = bounds
         self._timers = timers
         self._waiting_since_ms: int | None = None
         self.epoch = 0
@@ -49,6 +52,10 @@ class Lifecycle:
         """Begin an epoch: a new driver starts."""
         self.epoch = epoch
         self.driver = "starting"
+
+    def start_driver(self, why: str) -> StartDriver:
+        """Start the driver of this epoch. It is told who says when its tasks may start."""
+        return StartDriver(epoch=self.epoch, awaits_negotiator=self._bounds.driver_starts(), reason=why)
 
     @property
     def started(self) -> bool:

@@ -1,8 +1,9 @@
 """Decides which executors are enough to start a job, and which are all that it can use: by bounds, or by Spark's rule.
 
-With *bounds* (``resources.min_executors``, ``max_executors``) executors on blocked hosts do not count. Without bounds,
-Spark's rule is told in the words of the transition manager. A share of the executors is desired, anything is
-sufficient, and the stabilization begins with the SparkContext.
+With *bounds* (``resources.min_executors``, ``max_executors``, ``scale``) executors on blocked hosts do not count.
+Without bounds, Spark's rule is told in the words of the transition manager. A share of the executors is desired,
+anything is sufficient, and the stabilization begins with the SparkContext. A driver keeps the rule that it was started
+with: bounds that are given later are the next driver's.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ class Bounds:
     def __init__(self, settings: Settings) -> None:
         least, most = settings.resources.min_executors, settings.resources.max_executors
         self.given = least > 0 or most > 0
+        self.hold_start = self.given
+        """Whether tasks of the driver that lives start by these bounds. Else they start by Spark's own rule."""
         self.least = max(1, least)
         self.most = most or max(settings.initial_executors, self.least)
         self._dynamic = settings.dynamic_bounds is not None
@@ -31,6 +34,11 @@ class Bounds:
     def expected(self) -> int:
         """How many executors a SparkContext expects as it begins; the program's code may set the number."""
         return self._initial if self._dynamic else self._asked
+
+    def driver_starts(self) -> bool:
+        """A driver is started. Returns whether it waits for these bounds."""
+        self.hold_start = self.given
+        return self.hold_start
 
     def change(self, least: int, most: int) -> None:
         """Somebody wants others while the application runs."""
@@ -62,21 +70,27 @@ class Supply:
     @property
     def have(self) -> int:
         """How many are registered, with bounds on hosts that are not blocked."""
-        if not self._bounds.given or not self._blocklist.hosts:
+        if not self._bounds.hold_start or not self._blocklist.hosts:
             return self._containers.count("running")
         return sum(host not in self._blocklist for host in self._containers.running().values())
 
     @property
     def least(self) -> int:
         """How many the job has to have before it starts."""
-        return min(self._bounds.least, self._containers.target) if self._bounds.given else 0
+        return self.bounded[0] if self._bounds.hold_start else 0
 
     @property
     def most(self) -> int:
         """How many end the wait at once."""
-        if self._bounds.given:
-            return min(self._bounds.most, self._containers.target)
+        if self._bounds.hold_start:
+            return self.bounded[1]
         return math.ceil(self._bounds.expected * self._settings.registered_ratio)
+
+    @property
+    def bounded(self) -> tuple[int, int]:
+        """The bounds, as far as executors are asked for; zeros when none are given."""
+        target = self._containers.target
+        return (min(self._bounds.least, target), min(self._bounds.most, target)) if self._bounds.given else (0, 0)
 
     def sufficient(self) -> bool:
         """Whether the job may start."""
@@ -92,7 +106,7 @@ def wait_of(settings: Settings, bounds: Bounds, supply: Supply, now_ms: int, *, 
 
     ``again``: the job has begun before, and goes on as soon as resources are sufficient.
     """
-    if not bounds.given:
+    if not bounds.hold_start:
         patience_ms = settings.registered_wait_ms
     else:
         patience_ms = 0 if again else settings.resources.submission_stabilization_ms

@@ -99,9 +99,13 @@ class BeginEpoch(Command, frozen=True):
 
 
 class StartDriver(Command, frozen=True):
-    """Start the user's program and its JVM for this epoch."""
+    """Start the user's program and its JVM for this epoch.
+
+    ``awaits_negotiator``: tasks start when the negotiator says so; else by Spark's own rule.
+    """
 
     epoch: int
+    awaits_negotiator: bool = False
 
 
 class StopDriver(Command, frozen=True):
@@ -116,9 +120,10 @@ ApplicationPhaseName = Literal[
 class EnterPhase(Command, frozen=True):
     """The application is in this phase now, or waits for something else in it: for the event log and the status.
 
-    The job goes on with ``sufficient`` executors, and can use ``desired``. ``asked_for``: how many are asked for in
-    all; null where Spark says how many, without bounds. ``until_ms``: when the wait ends at the latest; null if nobody
-    knows.
+    The job goes on with ``sufficient`` executors, and can use ``desired``. Without bounds ``sufficient`` is 0, and
+    ``desired`` the number at which Spark starts the job; 0 once it has started. ``asked_for``: how many are asked for
+    in all; null where Spark says how many, without bounds. ``until_ms``: when the wait ends at the latest; null if
+    nobody knows.
     """
 
     phase: ApplicationPhaseName

@@ -25,7 +25,7 @@ from yarnspec.core.lifecycle.phases import Lifecycle
 from yarnspec.core.lifecycle.restarts import attempt_of_epoch
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages import recoveryevents as rec
-from yarnspec.core.messages.commands import EXIT_FAILED, Command, StartDriver
+from yarnspec.core.messages.commands import EXIT_FAILED, Command
 from yarnspec.core.messages.guard import Guard
 from yarnspec.core.messages.recoverycommands import (
     AnswerShuffle,
@@ -133,15 +133,15 @@ class EpochRecovery:
                 return self._lifecycle.fail(EXIT_FAILED, said)
             return [
                 *(self._admit(self._settings.off) if self._settings.off else ()),
-                StartDriver(epoch=epoch, reason=why),
+                self._lifecycle.start_driver(why),
             ]
         if self._replayed:
-            return [StartDriver(epoch=epoch, reason=why)]
+            return [self._lifecycle.start_driver(why)]
         wait_ms = self._settings.replay_wait_ms
         due_ms = now_ms + wait_ms
         if epoch == 1:
             said = f"shuffles are answered when the journal is open, in {wait_ms / 1000:g} s at the latest"
-            return [StartDriver(epoch=epoch, reason=why), self._timers.set(REPLAY_TIMER, due_ms, said)]
+            return [self._lifecycle.start_driver(why), self._timers.set(REPLAY_TIMER, due_ms, said)]
         self._began = why
         said = f"epoch {epoch} begins when the journal of those before was read, in {wait_ms / 1000:g} s at the latest"
         return [self._timers.set(REPLAY_TIMER, due_ms, said)]
@@ -327,7 +327,7 @@ class EpochRecovery:
 
     def _start(self) -> list[Command]:
         began, self._began = self._began, ""
-        return [StartDriver(epoch=self._lifecycle.epoch, reason=began)] if began else []
+        return [self._lifecycle.start_driver(began)] if began else []
 
     def _recording_ended(self, event: rec.RecordingEnded, now_ms: int) -> list[Command]:
         self._mute = True
