@@ -118,7 +118,7 @@ def _summary(document: StatusDocument, now_ms: int) -> Table:
     if document.relaxations:
         row("relaxed", document.relaxations[-1].reason, "yellow")
     if document.resources is not None:
-        row("resources", resources_in_words(document.resources, now_ms))
+        row("resources", resources_in_words(document.resources, document.wanted_containers, now_ms))
         row("rescales", "\n".join(_rescale(one, now_ms) for one in document.resources.rescales[-_SHOWN_RESCALES:]))
     if document.tasks.total:
         row("tasks", _tasks(document))

@@ -246,7 +246,8 @@ class ResourcesStatus(msgspec.Struct, frozen=True, kw_only=True):
     """The application's phase by its resources, and what it waits for until when.
 
     ``have`` executors are registered on hosts that are not blocked. ``sufficient`` are the least that the job starts
-    with, ``desired`` all that it can use. ``until_ms``: when the wait is over at the latest; None: there is no end.
+    with, ``desired`` all that it can use. Without bounds ``sufficient`` is 0, and ``desired`` the number at which Spark
+    starts the job; 0 once it has started. ``until_ms``: when the wait is over at the latest; None: there is no end.
     ``rescales``: the newest changes of the number of executors, oldest first.
     """
 

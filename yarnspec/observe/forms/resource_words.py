@@ -10,13 +10,17 @@ _SHOWN_ASKS = 4
 _SHOWN_NAMES = 4
 
 
-def resources_in_words(resources: ResourcesStatus, now_ms: int) -> str:
-    """The phase, for how long, and what the application waits for."""
+def resources_in_words(resources: ResourcesStatus, wanted: int, now_ms: int) -> str:
+    """The phase, for how long, and what the application waits for; ``wanted``: how many executors are asked for."""
     words = f"{resources.phase.replace('_', ' ')} for {span(now_ms - resources.since_ms)}"
     if resources.phase in ("finished", "failed"):
         return words
-    if resources.desired:
-        words += f"; {resources.have} executors, at least {resources.sufficient}, at most {resources.desired}"
+    if resources.phase != "created":
+        words += f"; {resources.have} executors"
+    if resources.sufficient:
+        words += f", at least {resources.sufficient}, at most {resources.desired}"
+    elif resources.desired:
+        words += f", starts at {resources.desired} of {wanted}"
     if resources.waits_for:
         words += f"; waits for {resources.waits_for}"
         if resources.until_ms is not None:

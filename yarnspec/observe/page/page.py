@@ -123,7 +123,7 @@ def _context(scene: Scene, source: Source, live: Live | None) -> dict[str, Any]:
         "copies": copies,
         "more_copies": more_copies,
         "executors": over_time(scene),
-        "resources": resources_in_words(document.resources, scene.now_ms) if document.resources is not None else "",
+        "resources": _resources(document, scene.now_ms),
         "asks": asks_in_words(document.asks, len(document.asks)),
         "by_host": containers_by_host(scene),
         "containers": containers,
@@ -136,6 +136,12 @@ def _context(scene: Scene, source: Source, live: Live | None) -> dict[str, Any]:
         "left_out": left_out,
         "attempts": len(scene.attempts),
     }  # fmt: skip
+
+
+def _resources(document: StatusDocument, now_ms: int) -> str:
+    if document.resources is None:
+        return ""
+    return resources_in_words(document.resources, document.wanted_containers, now_ms)
 
 
 def _missing(scene: Scene) -> list[str]:
