@@ -1,7 +1,8 @@
 """Runs stages of equal tasks when all executors are there: `equal.py EXECUTORS TASKS STAGES LOCKS OUTPUT`.
 
-A host has two processors for such tasks: files in LOCKS, of which a task holds one while it works. OUTPUT gets one JSON
-object: `there_ms` (when all executors were there), `hosts` (how many executors each has), and `stages`. A stage has its
+With 0 EXECUTORS it waits for none, and begins when Spark lets it. A host has two processors for such tasks: files in
+LOCKS, of which a task holds one while it works. OUTPUT gets one JSON object: `there_ms` (when all executors were
+there), `ended_ms` (when the last stage had ended), `hosts` (how many executors each has), and `stages`. A stage has its
 `ms`, and how many of its tasks ran on each executor and on each host.
 """
 
@@ -49,7 +50,8 @@ def main(count: int, tasks: int, stages: int, locks: str, output: Path) -> None:
     while len(executors(context)) < count and time.monotonic() < until:
         time.sleep(0.02)
     there_ms = time.time_ns() // 1_000_000
-    context.parallelize(range(4 * count), 4 * count).foreach(lambda _: None)  # Python's workers start
+    if count:
+        context.parallelize(range(4 * count), 4 * count).foreach(lambda _: None)  # Python's workers start
     told = []
     for _ in range(stages):
         begun = time.monotonic()
@@ -57,8 +59,9 @@ def main(count: int, tasks: int, stages: int, locks: str, output: Path) -> None:
         took_ms = round((time.monotonic() - begun) * 1000)
         by_host, by_executor = Counter(host for host, _ in ran), Counter(one for _, one in ran)
         told.append({"ms": took_ms, "hosts": sorted(by_host.values()), "executors": sorted(by_executor.values())})
+    ended_ms = time.time_ns() // 1_000_000
     hosts = Counter(executors(context))
-    output.write_text(json.dumps({"there_ms": there_ms, "hosts": hosts, "stages": told}))
+    output.write_text(json.dumps({"there_ms": there_ms, "ended_ms": ended_ms, "hosts": hosts, "stages": told}))
     context.stop()
 
 
