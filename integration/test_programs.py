@@ -199,8 +199,8 @@ def test_a_virtual_environment_on_the_hosts_and_one_of_pysparks_recipe(submit: S
 
 @pytest.mark.one_a_day("contexts and executors")
 @pytest.mark.timeout(540)
-def test_dynamic_allocation(submit: Submit) -> None:
-    """Executors come with the load, go when idle, and come again."""
+def test_dynamic_allocation(submit: Submit, yarnspec: Yarnspec) -> None:
+    """Executors come with the load, go when idle, and come again, no more than `scale` allows by then."""
     conf = {
         "spark.dynamicAllocation.enabled": "true",
         "spark.dynamicAllocation.shuffleTracking.enabled": "true",
@@ -213,10 +213,21 @@ def test_dynamic_allocation(submit: Submit) -> None:
     options = [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
     # Without --num-executors, which would be the least number to begin with.
     small = [word for word in SMALL if word not in ("--num-executors", "2")]
-    (line,) = submit("dynamic.py", options=[*small, *options], small=False).wait(150).expect(0).lines
+    soon = [word for what in ("cooldown", "stabilization") for word in ("--set", f"resources.rescale_{what}=1s")]
+    job = submit("dynamic.py", options=[*small, *options, *soon], small=False)
+    application = job.application_id()
+
+    def executing() -> bool:
+        told = yarnspec("status", application, "-o", "json")
+        return told.exit_code == 0 and (told.document["resources"] or {}).get("phase") == "executing"
+
+    wait_for("the job", executing, 90)
+    assert "final since the submit" in yarnspec("scale", application, "--min", "1", "--max", "4").stderr
+    yarnspec("scale", application, "--min", "1", "--max", "2").expect(0)
+    (line,) = job.wait(150).expect(0).lines
     assert line["used"] > 1
     assert line["idle"] == 1
-    assert line["used_again"] > 1
+    assert line["used_again"] == 2
 
 
 def _small_environment(place: Path) -> Path:

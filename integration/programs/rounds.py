@@ -1,11 +1,13 @@
-"""Runs rounds of short tasks until a file appears: `rounds.py STOP_FILE [TASKS] [SECONDS] [shuffled]`.
+"""Runs rounds of short tasks until a file appears: `rounds.py STOP_FILE [TASKS] [SECONDS] [shuffled|forgotten]`.
 
 Prints one JSON line per round (`round`, `hosts`, `containers`) and a last one (`rounds`, `wrong`: rounds with a wrong
-result). With `shuffled` what the tasks return goes through a shuffle first. Gives up after twelve minutes.
+result). With `shuffled` what the tasks return goes through a shuffle first. With `forgotten` Spark forgets the shuffle
+after the round, and a job of one task runs while no executor holds map outputs. Gives up after twelve minutes.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -15,9 +17,10 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 LONGEST_S = 720
+PAUSE_S = 0.5
 
 
-def main(stop: Path, tasks: int, seconds: float, *, shuffled: bool) -> None:
+def main(stop: Path, tasks: int, seconds: float, *, shuffled: bool, forgotten: bool) -> None:
     """Run rounds."""
     spark = SparkSession.builder.getOrCreate()
 
@@ -42,6 +45,14 @@ def main(stop: Path, tasks: int, seconds: float, *, shuffled: bool) -> None:
             "containers": sorted({container for _, _, container in found}),
         }
         print(json.dumps(line), flush=True)
+        if forgotten:
+            del rows
+            gc.collect()
+            time.sleep(PAUSE_S)  # Python tells the JVM in the background
+            spark.sparkContext._jvm.System.gc()
+            time.sleep(PAUSE_S)
+            spark.sparkContext.parallelize([0], 1).count()
+            time.sleep(PAUSE_S)
     print(json.dumps({"rounds": rounds, "wrong": wrong}), flush=True)
     spark.stop()
 
@@ -51,5 +62,6 @@ if __name__ == "__main__":
         Path(sys.argv[1]),
         int(sys.argv[2]) if len(sys.argv) > 2 else 4,
         float(sys.argv[3]) if len(sys.argv) > 3 else 0.2,
-        shuffled=sys.argv[4:] == ["shuffled"],
+        shuffled=sys.argv[4:] in (["shuffled"], ["forgotten"]),
+        forgotten=sys.argv[4:] == ["forgotten"],
     )
