@@ -20,7 +20,8 @@ def resources_in_words(resources: ResourcesStatus, wanted: int, now_ms: int) -> 
     if resources.sufficient:
         words += f", at least {resources.sufficient}, at most {resources.desired}"
     elif resources.desired:
-        words += f", starts at {resources.desired} of {wanted}"
+        of = f" of {wanted}" if wanted >= resources.desired else ""  # `scale` changes nothing of this start
+        words += f", starts at {resources.desired}{of}"
     if resources.waits_for:
         words += f"; waits for {resources.waits_for}"
         if resources.until_ms is not None:
