@@ -58,7 +58,7 @@ class ApplicationPhase:
         self._bounds = bounds
         self._containers = containers
         self._supply = Supply(settings, bounds, containers, blocklist)
-        self._room = Room(settings, hosts, blocklist, suits)
+        self._room = Room(settings, hosts, blocklist, suits, containers.profiles)
         self._rescaling = Rescaling(
             settings,
             bounds=bounds,

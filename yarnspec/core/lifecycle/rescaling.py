@@ -22,6 +22,7 @@ import numpy as np
 from yarnspec.core.blocking.blocklist import Blocklist
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.executor_table import ExecutorTable
+from yarnspec.core.containers.profiles import Profiles
 from yarnspec.core.lifecycle.moves import Moves
 from yarnspec.core.lifecycle.resource_wait import Bounds, Supply
 from yarnspec.core.lifecycle.transitions import Cooldown, Stabilized, Stabilizing, StateTransitionManager, Timing
@@ -46,9 +47,14 @@ class Room:
     """
 
     def __init__(
-        self, settings: Settings, hosts: Hosts, blocklist: Blocklist, suits: Callable[[ev.HostReport], bool]
+        self,
+        settings: Settings,
+        hosts: Hosts,
+        blocklist: Blocklist,
+        suits: Callable[[ev.HostReport], bool],
+        profiles: Profiles,
     ) -> None:
-        self._memory_mb = max(1, settings.executor_memory_mb)
+        self._profiles = profiles
         self._most = settings.placement.max_per_host or None
         self._suits = suits
         self._hosts = hosts
@@ -61,7 +67,8 @@ class Room:
         if not self._hosts.reported or any(report.memory_mb <= 0 for report in reports):
             return None
         blocked = () if whole else self._blocklist.hosts
-        rooms = (report.memory_mb // self._memory_mb for report in reports if report.host not in blocked)
+        size_mb = max(1, self._profiles.usual.memory_mb)
+        rooms = (report.memory_mb // size_mb for report in reports if report.host not in blocked)
         return sum(room if self._most is None else min(room, self._most) for room in rooms)
 
 
