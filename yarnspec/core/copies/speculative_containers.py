@@ -276,7 +276,7 @@ class SpeculativeContainers:
             said = f"it holds {held}, which may still be read; it takes tasks and is asked again in a minute"
             return [KeepSurplus(executor_id=executor_id, reason=said)]
         idle_s = (now_ms - self._idle_since_ms.get(executor_id, now_ms)) / 1000
-        self._forget(executor_id)
+        self._forget_wait(executor_id)  # until it is gone it takes no task, which would run twice
         held = "nothing that may still be read"
         if event.count == ONLY_MAP_OUTPUTS:
             held = f"but map outputs, and no job has run for {OUTPUTS_KEPT_MS // 60_000} min"
@@ -302,8 +302,11 @@ class SpeculativeContainers:
             self._task_blocks.stay(executor_id)
 
     def _forget(self, executor_id: str) -> None:
+        self._forget_wait(executor_id)
+        self._stay(executor_id)
+
+    def _forget_wait(self, executor_id: str) -> None:
         self._dismissed.discard(executor_id)
         self._idle_since_ms.pop(executor_id, None)
         self._asked_ms.pop(executor_id, None)
         self._ask_again_ms.pop(executor_id, None)
-        self._stay(executor_id)
