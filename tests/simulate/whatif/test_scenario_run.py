@@ -75,6 +75,25 @@ def test_a_burst_of_hosts_is_one_rescale_and_bounds_start_the_job_sooner_than_sp
     assert bounded.took_ms < spark.took_ms
 
 
+MOVES = """
+hosts:
+  - {count: 2, executors: 8}
+  - {name: late, count: 2, executors: 8, arrives: 20 s}
+executors: {count: 8, cores: 2}
+options: {resources: {rescale_cooldown: 1 s, rescale_stabilization: 2 s}}
+jobs:
+  - stages: [{tasks: 60, work: 4 s}]
+  - stages: [{tasks: 60, work: 4 s}]
+  - stages: [{tasks: 60, work: 4 s}]
+"""
+
+
+def test_executors_move_to_hosts_that_come_and_no_task_runs_twice() -> None:
+    outcome = simulate(read_scenario(MOVES, "moves").plan)
+    assert [one.why for one in outcome.rescales] == ["4 executors moved"]
+    assert outcome.failed_attempts == 0
+
+
 def test_below_the_least_the_scenario_ends_as_the_application_would() -> None:
     plan = read_scenario(SMALL.replace("min: 2, max: 6", "min: 9, max: 9"), "small").plan
     plan = replace(plan, wishes=())
