@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass
 from functools import partial
 
+from yarnspec.core.copies.speculation import JUDGE_TIMER, SUMMARY_TIMER
 from yarnspec.core.messages import commands as cm
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import Command
@@ -16,6 +17,7 @@ from yarnspec.simulate.whatif.scheduler import Scheduler
 from yarnspec.simulate.world.clock import START_MS, Clock
 from yarnspec.simulate.world.trace import Trace
 
+_PERIODIC = (JUDGE_TIMER, SUMMARY_TIMER)
 _LONGEST_MS = 7 * 86_400_000
 _DRIVER_MS, _FIRST_JOB_MS = 2_000, 200
 
@@ -77,7 +79,8 @@ class Simulation:
             gone=self._spark.executor_goes,
             host_dies=self._spark.host_dies,
         )
-        self._timers: dict[str, int] = {}
+        self._timers: dict[str, tuple[int, int]] = {}
+        self._put_off: dict[str, int] = {}
         self._executors = 0
         self._blocked: set[str] = set()
         self._rescales: list[Rescale] = []
@@ -88,6 +91,8 @@ class Simulation:
         self._begin()
         while self._finished is None and self._clock.step(START_MS + _LONGEST_MS):
             pass
+        if self._finished is None:
+            self._clock.now_ms = START_MS + _LONGEST_MS
         self._cluster.end()
         ledger = self._core.speculation_view(self._clock.now_ms).ledger
         finished = self._finished
@@ -150,7 +155,8 @@ class Simulation:
         for command in commands:
             match command:
                 case cm.SetTimer(name=name, at_ms=at_ms):
-                    self._timers[name] = at_ms
+                    self._timers[name] = now_ms, at_ms
+                    self._put_off.pop(name, None)
                     self._clock.at(at_ms, partial(self._fire, name, at_ms))
                 case cm.FinishApplication() | cm.AbandonAttempt():
                     self._finished = command
@@ -165,12 +171,29 @@ class Simulation:
                     )
         if commands:
             self._clock.after(self._plan.bridge_ms, partial(self._obey, commands))
+        if isinstance(event, ev.Observed):
+            self._look_sooner()
 
     def _fire(self, name: str, at_ms: int) -> None:
         # A timer of the same name that was asked for later replaces this one.
-        if self._timers.get(name) == at_ms:
-            del self._timers[name]
-            self._tell(ev.TimerFired(name=name, at_ms=at_ms))
+        asked_ms, due_ms = self._timers.get(name, (0, None))
+        if due_ms != at_ms:
+            return
+        until_ms = asked_ms + self._spark.pace.least_ms()
+        if name in _PERIODIC and until_ms > self._clock.now_ms:
+            self._put_off[name] = until_ms
+            self._clock.at(until_ms, partial(self._fire, name, at_ms))
+            return
+        self._put_off.pop(name, None)
+        del self._timers[name]
+        self._tell(ev.TimerFired(name=name, at_ms=at_ms))
+
+    def _look_sooner(self) -> None:
+        """A shorter task may have started since a timer was put off."""
+        for name, until_ms in list(self._put_off.items()):
+            asked_ms, at_ms = self._timers[name]
+            if asked_ms + self._spark.pace.least_ms() < until_ms:
+                self._fire(name, at_ms)
 
     def _obey(self, commands: list[Command]) -> None:
         for command in commands:
