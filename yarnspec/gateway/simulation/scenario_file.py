@@ -33,6 +33,7 @@ class WhatIfScenario(NamedTuple):
 def read_scenario(text: str, file: str, seed: int | None = None) -> WhatIfScenario:
     """Read a scenario; raise UsageError with line and key for what is wrong in it. ``seed`` wins over the file's."""
     top = read_yaml(text, file)
+    top.only("name", "seed", "hosts", "executors", "faults", "scale", "block", "options", "jobs")
     chosen = top.read("seed", 1, partial(count, least=0, most=2**53))
     seed = chosen if seed is None else seed
     name = top.read("name", file, str)
@@ -54,7 +55,6 @@ def read_scenario(text: str, file: str, seed: int | None = None) -> WhatIfScenar
         task_fails=faults.task_fails,
         fetch_fails=faults.fetch_fails,
     )
-    top.done()
     return WhatIfScenario(plan, settings.options)
 
 
@@ -101,6 +101,7 @@ def _executors(top: Section, options: Options) -> tuple[_ReadExecutors, int, _Fa
     if section is None:
         top.refuse("it must say how many executors there are", key="executors")
         raise AssertionError
+    section.only("count", "min", "max", "cores", "container_after", "never_comes", "die")
     cores = section.read("cores", 1, count)
     least = section.read("min", options.resources.min_executors, partial(count, least=0))
     most = section.read("max", options.resources.max_executors, partial(count, least=0))
@@ -115,13 +116,12 @@ def _executors(top: Section, options: Options) -> tuple[_ReadExecutors, int, _Fa
     if len(delays) != len(("least", "most")) or delays[0] > delays[1]:
         section.refuse("it must be two durations, the shorter one first", key="container_after")
     faults = _Faults(section.read("never_comes", 0.0, share), section.read("die", 0.0, share))
-    section.done()
     fails = top.section("faults")
     if fails is not None:
+        fails.only("task_fails", "fetch_fails")
         faults = faults._replace(
             task_fails=fails.read("task_fails", 0.0, share), fetch_fails=fails.read("fetch_fails", 0.0, share)
         )
-        fails.done()
     if most:
         resources = msgspec.structs.replace(options.resources, min_executors=max(1, least), max_executors=most)
         options = msgspec.structs.replace(options, resources=resources)
@@ -135,6 +135,7 @@ def _executors(top: Section, options: Options) -> tuple[_ReadExecutors, int, _Fa
 def _hosts(top: Section) -> tuple[HostLife, ...]:
     hosts: list[HostLife] = []
     for section in top.sections("hosts"):
+        section.only("count", "name", "executors", "slow", "from", "until", "arrives", "every", "dies", "fails")
         how_many = section.read("count", 1, partial(count, most=MOST_HOSTS))
         name = section.read("name", "", str)
         room = section.read("executors", 1, count)
@@ -145,7 +146,6 @@ def _hosts(top: Section) -> tuple[HostLife, ...]:
         fails = section.read("fails", 0.0, share)
         if until_ms and until_ms <= from_ms:
             section.refuse("it must be later than 'from'", key="until")
-        section.done()
         speeds: tuple[tuple[int, float], ...] = ((0, slow),) if not from_ms else ((0, 1.0), (from_ms, slow))
         if until_ms:
             speeds += ((until_ms, 1.0),)
@@ -167,6 +167,7 @@ def _jobs(top: Section, rng: random.Random) -> tuple[JobPlan, ...]:
     jobs: list[JobPlan] = []
     tasks = 0
     for section in top.sections("jobs"):
+        section.only("stages")
         first = sum(len(job.stages) for job in jobs)
         stages: list[StagePlan] = []
         listed = section.sections("stages")
@@ -175,7 +176,6 @@ def _jobs(top: Section, rng: random.Random) -> tuple[JobPlan, ...]:
         for number_, one in enumerate(listed):
             stages.append(_stage(one, first, number_, last=number_ == len(listed) - 1, rng=rng))
             tasks += len(stages[-1].work_ms)
-        section.done()
         jobs.append(JobPlan(len(jobs), tuple(stages)))
     if not jobs:
         top.refuse("there must be jobs: a list with 'stages'", key="jobs")
@@ -185,8 +185,11 @@ def _jobs(top: Section, rng: random.Random) -> tuple[JobPlan, ...]:
 
 
 def _stage(section: Section, first: int, own: int, *, last: bool, rng: random.Random) -> StagePlan:
+    section.only("tasks", "works", "work", "skewed", "input", "parents", "python", "commits")
     works = section.items("works", duration)
-    tasks = len(works) or section.read("tasks", 0, partial(count, most=MOST_TASKS))
+    tasks = section.read("tasks", len(works), partial(count, most=MOST_TASKS))
+    if works and tasks != len(works):
+        section.refuse(f"'works' lists {len(works)} tasks: leave out 'tasks'", key="tasks")
     if not tasks:
         section.refuse("it must say how many 'tasks' there are, or list their 'works'")
     work_ms = section.read("work", 1_000, duration)
@@ -198,7 +201,6 @@ def _stage(section: Section, first: int, own: int, *, last: bool, rng: random.Ra
     flags = StageFlag(0) if last else StageFlag.MAP
     flags |= StageFlag.PYTHON if section.read("python", default=False, convert=truth) else StageFlag(0)
     flags |= StageFlag.COMMITS if section.read("commits", default=False, convert=truth) else StageFlag(0)
-    section.done()
     sizes = [_SKEWED if skewed and rng.random() < skewed else 1 for _ in range(tasks)]
     return StagePlan(
         first + own,
@@ -212,11 +214,11 @@ def _stage(section: Section, first: int, own: int, *, last: bool, rng: random.Ra
 def _scales(top: Section) -> list[tuple[int, Event]]:
     found: list[tuple[int, Event]] = []
     for section in top.sections("scale"):
+        section.only("at", "min", "max")
         at_ms = section.read("at", 0, duration)
         least, most = section.read("min", 1, count), section.read("max", 0, partial(count, least=0))
         if most < least:
             section.refuse(f"'max' must be {least} or more", key="max")
-        section.done()
         found.append((at_ms, ScaleRequested(least=least, most=most, by="scenario", force=True)))
     return found
 
@@ -225,11 +227,13 @@ def _blocks(top: Section, hosts: tuple[HostLife, ...]) -> list[tuple[int, Event]
     found: list[tuple[int, Event]] = []
     names = {one.plan.name for one in hosts}
     for section in top.sections("block"):
+        section.only("host", "at", "for")
         host = section.read("host", "", str)
         at_ms, for_ms = section.read("at", 0, duration), section.read("for", 0, duration)
+        if not host:
+            section.refuse("it must name a host", key="host")
         if host not in names:
             section.refuse(f"there is no host '{host}'.{yarnspec_options.suggest(host, names)}", key="host")
-        section.done()
         found.append((at_ms, BlockRequested(host=host, reason="the scenario says so", by="scenario", force=True)))
         if for_ms:
             found.append((at_ms + for_ms, UnblockRequested(host=host, by="scenario")))
