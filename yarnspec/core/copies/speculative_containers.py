@@ -130,7 +130,8 @@ class SpeculativeContainers:
         blocks = [block for block in self._blocklist.blocks if block.level in WIDE and block.cause != "slow"]
         hosts = {block.host for block in blocks if not block.executor_id}
         executors = {block.executor_id for block in blocks if block.executor_id}
-        kept_off = [row for row in self._slots.running() if row.host in hosts or row.executor_id in executors]
+        running = self._slots.running() if blocks else []
+        kept_off = [row for row in running if row.host in hosts or row.executor_id in executors]
         kept_off = [row for row in kept_off if row.profile == USUAL]
         idle = [row for row in kept_off if not self._table.running_on(row.executor_id)]
         if not idle or not waiting:
@@ -143,6 +144,8 @@ class SpeculativeContainers:
         return min(len(idle), math.ceil(waiting / self._slots.of_new_executor))
 
     def _without_slot(self, waiting: list[CopiedTask], now_ms: int) -> list[_Needy]:
+        if not waiting:
+            return []
         free = self._slots.free()
         rows = [row for row in self._slots.running() if row.executor_id not in self._leaving_since_ms]
         rows = [row for row in rows if free[row.executor_id]]
