@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from functools import partial
+from importlib import resources
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -24,10 +26,26 @@ MOST_HOSTS, MOST_TASKS = 50_000, 1_000_000
 
 
 class WhatIfScenario(NamedTuple):
-    """A file's scenario. ``options`` are yarnspec's, as the file has them."""
+    """A file's scenario. ``options`` are yarnspec's, as the file has them; ``warnings`` tells of aliases in them."""
 
     plan: SimulationPlan
     options: Options
+    warnings: tuple[str, ...]
+
+
+def scenario_text(path: Path) -> str:
+    """The text of a file, or of a scenario that yarnspec ships, by its name; raise UsageError where there is none."""
+    shipped = {
+        one.name.removesuffix(".yaml"): one for one in resources.files("yarnspec.conf").joinpath("scenarios").iterdir()
+    }
+    try:
+        if path.name == str(path) and path.stem in shipped and not path.exists():
+            return shipped[path.stem].read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        message = f"cannot read {path}: {why}. yarnspec ships the scenarios {', '.join(sorted(shipped))}"
+        raise UsageError(message) from error
 
 
 def read_scenario(text: str, file: str, seed: int | None = None) -> WhatIfScenario:
@@ -37,7 +55,8 @@ def read_scenario(text: str, file: str, seed: int | None = None) -> WhatIfScenar
     chosen = top.read("seed", 1, partial(count, least=0, most=2**53))
     seed = chosen if seed is None else seed
     name = top.read("name", file, str)
-    settings, slots, faults = _executors(top, _options(top))
+    loaded = _options(top)
+    settings, slots, faults = _executors(top, loaded.options)
     hosts = _hosts(top)
     jobs = _jobs(top, random.Random(seed))  # noqa: S311 - chance from a seed
     plan = SimulationPlan(
@@ -55,7 +74,7 @@ def read_scenario(text: str, file: str, seed: int | None = None) -> WhatIfScenar
         task_fails=faults.task_fails,
         fetch_fails=faults.fetch_fails,
     )
-    return WhatIfScenario(plan, settings.options)
+    return WhatIfScenario(plan, settings.options, loaded.warnings)
 
 
 class _Faults(NamedTuple):
@@ -71,7 +90,7 @@ class _ReadExecutors(NamedTuple):
     container_ms: tuple[int, int]
 
 
-def _options(top: Section) -> Options:
+def _options(top: Section) -> yarnspec_options.Loaded:
     section = top.section("options")
     given: list[str] = []
     for name, value, refuse in section.settings() if section is not None else ():
@@ -80,7 +99,7 @@ def _options(top: Section) -> Options:
         except UsageError as error:
             refuse(error.message.removeprefix("--set: "))
         given.append(f"{name}={value}")
-    return yarnspec_options.load(None, given, {}).options
+    return yarnspec_options.load(None, given, {})
 
 
 def core_settings(options: Options, base: Settings) -> Settings:

@@ -85,6 +85,7 @@ class Scheduler:
         self.copies = 0
         self.failures = 0
         self.first_task_ms: int | None = None
+        self.hosts_used: set[str] = set()
 
     # jobs and stages
 
@@ -301,6 +302,7 @@ class Scheduler:
         attempt = SimulatedAttempt(self._task_ids, index, run.launched[index], executor_id, host, copy, now_ms, end_ms)
         self._task_ids += 1
         self.copies += copy
+        self.hosts_used.add(host)
         run.launched[index] += 1
         run.running[attempt.task_id] = attempt
         run.of_index.setdefault(index, []).append(attempt)
