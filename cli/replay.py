@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 import msgspec
+from click.core import ParameterSource
 from rich.console import Console
 
 from yarnspec.cli.printing import Form, columns, output_option, plain, print_document, settings_options, stdout_console
@@ -35,9 +36,10 @@ Examples:
     metavar="FILE",
     help="Write the job as a scenario for `yarnspec simulate` instead.",
 )
+@click.option("--force", is_flag=True, help="Overwrite the FILE of --to-scenario.")
 @output_option
 @settings_options
-def command(*, log: Path, scenario: Path | None, form: Form, settings: Options) -> None:
+def command(*, log: Path, scenario: Path | None, force: bool, form: Form, settings: Options) -> None:
     """Tell which tasks and hosts would have been found slow in a job that is over.
 
     LOG is Spark's own event log (spark.eventLog.dir) of a job on any master: a file, or the directory of a rolled log,
@@ -46,9 +48,14 @@ def command(*, log: Path, scenario: Path | None, form: Form, settings: Options) 
     does not say how copies and blocks would have changed the rest of the job.
     """
     detector = settings.detector
+    if scenario is not None:
+        _refuse_without_effect()
+    elif force:
+        message = "--force goes with --to-scenario only"
+        raise click.UsageError(message)
     try:
         if scenario is not None:
-            scenario.write_text(scenario_text(observations(log), log.name), encoding="utf-8")
+            _write(scenario, scenario_text(observations(log), log.name), force=force)
             click.echo(f"{scenario} holds the job; try  yarnspec simulate {scenario} --compare", err=True)
             return
         found = find(as_it_happened(observations(log), detector.check_interval_ms), detector)
@@ -62,6 +69,27 @@ def command(*, log: Path, scenario: Path | None, form: Form, settings: Options) 
         _print(found, stdout_console())
     else:
         print_document({"schema": 1, **msgspec.to_builtins(found)}, form)
+
+
+def _refuse_without_effect() -> None:
+    """Refuse options that change nothing of a scenario."""
+    context = click.get_current_context()
+    for name, option in (("form", "-o"), ("assignments", "--set"), ("config", "--config")):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            message = f"--to-scenario writes a scenario, which {option} does not change: leave out one of them"
+            raise click.UsageError(message)
+
+
+def _write(path: Path, text: str, *, force: bool) -> None:
+    try:
+        with path.open("w" if force else "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        message = f"{path} is there already: give another name, or --force to overwrite it"
+        raise UsageError(message) from error
+    except OSError as error:
+        message = f"{path} cannot be written: {error.strerror or error}"
+        raise UsageError(message) from error
 
 
 def _print(found: Findings, console: Console) -> None:

@@ -159,4 +159,22 @@ def test_a_job_that_ran_becomes_a_scenario(tmp_path: Path, yarnspec: Run) -> Non
     (stage,) = (stage for job in plan.jobs for stage in job.stages)
     assert set(stage.work_ms) == {5_000}
     (outcome,) = documented(yarnspec("simulate", str(scenario), "-o", "json"))["runs"]
-    assert (outcome["state"], outcome["tasks"]) == ("SUCCEEDED", 32)
+    assert (outcome["state"], outcome["tasks"], outcome["hosts_used"]) == ("SUCCEEDED", 32, 4)
+
+
+def test_a_scenario_that_is_there_is_overwritten_by_force_only(tmp_path: Path, yarnspec: Run) -> None:
+    scenario, log = tmp_path / "job.yaml", str(write_log(tmp_path / "log", 4))
+    scenario.write_text("mine\n")
+    ran = yarnspec("replay", log, "--to-scenario", str(scenario))
+    assert (ran.code, scenario.read_text()) == (2, "mine\n")
+    assert "job.yaml is there already" in ran.err
+    assert yarnspec("replay", log, "--to-scenario", str(scenario), "--force").code == 0
+    assert "hosts:" in scenario.read_text()
+
+
+@pytest.mark.parametrize("more", [("-o", "json"), ("--set", "detector.kind=progress")])
+def test_what_changes_nothing_of_a_scenario_is_refused(tmp_path: Path, yarnspec: Run, more: tuple[str, ...]) -> None:
+    scenario = tmp_path / "job.yaml"
+    ran = yarnspec("replay", str(write_log(tmp_path / "log", 4)), "--to-scenario", str(scenario), *more)
+    assert (ran.code, scenario.exists()) == (2, False)
+    assert f"which {more[0]} does not change" in ran.err

@@ -25,6 +25,14 @@ def test_the_rooms_outside_the_package_are_installed_inside_it() -> None:
     assert all(name.split(".")[0] == "yarnspec" for name in options()["packages"])
 
 
+def test_the_scenarios_are_installed() -> None:
+    metadata = configparser.ConfigParser()
+    metadata.read(ROOT / "setup.cfg", encoding="utf-8")
+    patterns = metadata["options.package_data"]["yarnspec.conf"].split(", ")
+    shipped = {path for pattern in patterns for path in (ROOT / "conf").glob(pattern)}
+    assert shipped == set((ROOT / "conf").rglob("*.yaml"))
+
+
 def test_every_dependency_is_bounded() -> None:
     assert all("<" in each or "==" in each for each in options()["install_requires"])
 

@@ -75,6 +75,55 @@ def test_a_burst_of_hosts_is_one_rescale_and_bounds_start_the_job_sooner_than_sp
     assert bounded.took_ms < spark.took_ms
 
 
+MOVES = """
+hosts:
+  - {count: 2, executors: 8}
+  - {name: late, count: 2, executors: 8, arrives: 20 s}
+executors: {count: 8, cores: 2}
+options: {resources: {rescale_cooldown: 1 s, rescale_stabilization: 2 s}}
+jobs:
+  - stages: [{tasks: 60, work: 4 s}]
+  - stages: [{tasks: 60, work: 4 s}]
+  - stages: [{tasks: 60, work: 4 s}]
+"""
+
+
+def test_executors_move_to_hosts_that_come_and_no_task_runs_twice() -> None:
+    outcome = simulate(read_scenario(MOVES, "moves").plan)
+    assert [one.why for one in outcome.rescales] == ["4 executors moved"]
+    assert outcome.failed_attempts == 0
+
+
+LONG = """
+hosts:
+  - {count: 4}
+  - {name: slow, slow: 6}
+executors: {count: 5, cores: 2}
+jobs:
+  - stages:
+      - {tasks: 40, work: WORK}
+"""
+
+
+def test_a_long_job_costs_no_more_than_a_short_one_with_as_many_tasks() -> None:
+    outcome = simulate(read_scenario(LONG.replace("WORK", "1 h"), "long").plan)
+    assert outcome.state == "SUCCEEDED"
+    assert outcome.took_ms > 4 * 3_600_000
+    assert outcome.copies_won  # of the slow host's tasks
+    assert outcome.events < 1_500
+    endless = simulate(read_scenario(LONG.replace("WORK", "1000 d"), "endless").plan)
+    assert (endless.state, endless.took_ms) == ("UNFINISHED", 7 * 86_400_000)
+
+
+def test_short_tasks_that_begin_beside_a_long_one_are_looked_at_as_often_as_alone() -> None:
+    short = (
+        "      - {tasks: 1, work: 8 h, parents: []}\n      - {tasks: 40, work: 4 s, parents: [1]}\n"
+        "      - {tasks: 1, parents: [0, 2]}\n"
+    )
+    beside = simulate(read_scenario(LONG.replace("WORK", "10 h").replace("tasks: 40", "tasks: 1") + short, "x").plan)
+    assert beside.copies_won
+
+
 def test_below_the_least_the_scenario_ends_as_the_application_would() -> None:
     plan = read_scenario(SMALL.replace("min: 2, max: 6", "min: 9, max: 9"), "small").plan
     plan = replace(plan, wishes=())

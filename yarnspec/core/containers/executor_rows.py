@@ -90,6 +90,11 @@ class ExecutorRows(dict[str, Executor]):
         kinds = (False, True) if extra is None else (extra,)
         return sum(self._counts[state, kind, profile] for state in states for kind in kinds)
 
+    @property
+    def any_running(self) -> bool:
+        """Whether an executor of any size is registered and stays."""
+        return any(count and state == "running" for (state, _, _), count in self._counts.items())
+
     def running(self) -> Mapping[str, str]:
         """The executors that are registered and stay, with their hosts."""
         if self._running is None:

@@ -133,6 +133,11 @@ class ExecutorTable:
         """The executors of SparkContexts that are gone whose containers have not ended yet."""
         return tuple(row.executor_id for row in self._rows.values() if row.of_earlier_context)
 
+    @property
+    def any_running(self) -> bool:
+        """Whether an executor of any size is registered and stays."""
+        return self._rows.any_running
+
     def running(self) -> Mapping[str, str]:
         """The executors that are registered and stay, with their hosts."""
         return self._rows.running()

@@ -128,9 +128,10 @@ class Placing:
         """Place what has no place, and relax what has waited for long enough."""
         self._heed_hosts()
         commands = self._relax(now_ms)
-        waiting = {ask.wanted.profile for ask in self._asks.all if ask.placeless}
-        open_to = {profile for profile in waiting if self._places_left(profile)}
-        self._asks.place_again(lambda ask: ask.placeless and ask.wanted.profile in open_to)
+        if self._limit is not None:
+            waiting = {ask.wanted.profile for ask in self._asks.all if ask.placeless}
+            open_to = {profile for profile in waiting if self._places_left(profile)}
+            self._asks.place_again(lambda ask: ask.placeless and ask.wanted.profile in open_to)
         unplaced = self._asks.take_unplaced()
         if not unplaced:
             return [] if self._due_ms is None or now_ms < self._due_ms else self._next_look()

@@ -70,5 +70,4 @@ class Handback:
         said = "speculation has stopped, and no copy needs it"
         if not self._containers.release(executor_id, said):
             return []
-        self._task_blocks.stay(executor_id)
         return [ReleaseContainer(executor_id=executor_id, reason=f"extra executor {executor_id}: {said}")]

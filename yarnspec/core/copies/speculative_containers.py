@@ -130,7 +130,8 @@ class SpeculativeContainers:
         blocks = [block for block in self._blocklist.blocks if block.level in WIDE and block.cause != "slow"]
         hosts = {block.host for block in blocks if not block.executor_id}
         executors = {block.executor_id for block in blocks if block.executor_id}
-        kept_off = [row for row in self._slots.running() if row.host in hosts or row.executor_id in executors]
+        running = self._slots.running() if blocks else []
+        kept_off = [row for row in running if row.host in hosts or row.executor_id in executors]
         kept_off = [row for row in kept_off if row.profile == USUAL]
         idle = [row for row in kept_off if not self._table.running_on(row.executor_id)]
         if not idle or not waiting:
@@ -143,6 +144,8 @@ class SpeculativeContainers:
         return min(len(idle), math.ceil(waiting / self._slots.of_new_executor))
 
     def _without_slot(self, waiting: list[CopiedTask], now_ms: int) -> list[_Needy]:
+        if not waiting:
+            return []
         free = self._slots.free()
         rows = [row for row in self._slots.running() if row.executor_id not in self._leaving_since_ms]
         rows = [row for row in rows if free[row.executor_id]]
@@ -276,7 +279,7 @@ class SpeculativeContainers:
             said = f"it holds {held}, which may still be read; it takes tasks and is asked again in a minute"
             return [KeepSurplus(executor_id=executor_id, reason=said)]
         idle_s = (now_ms - self._idle_since_ms.get(executor_id, now_ms)) / 1000
-        self._forget(executor_id)
+        self._forget_wait(executor_id)  # until it is gone it takes no task, which would run twice
         held = "nothing that may still be read"
         if event.count == ONLY_MAP_OUTPUTS:
             held = f"but map outputs, and no job has run for {OUTPUTS_KEPT_MS // 60_000} min"
@@ -302,8 +305,11 @@ class SpeculativeContainers:
             self._task_blocks.stay(executor_id)
 
     def _forget(self, executor_id: str) -> None:
+        self._forget_wait(executor_id)
+        self._stay(executor_id)
+
+    def _forget_wait(self, executor_id: str) -> None:
         self._dismissed.discard(executor_id)
         self._idle_since_ms.pop(executor_id, None)
         self._asked_ms.pop(executor_id, None)
         self._ask_again_ms.pop(executor_id, None)
-        self._stay(executor_id)

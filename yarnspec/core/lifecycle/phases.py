@@ -98,7 +98,7 @@ class Lifecycle:
     @staticmethod
     def sufficient(containers: ExecutorTable) -> bool:
         """Whether the job can make progress."""
-        return bool(containers.running())
+        return containers.any_running
 
     def watch(self, containers: ExecutorTable, now_ms: int) -> list[Command]:
         """Start or end the wait for resources, as the table now stands."""

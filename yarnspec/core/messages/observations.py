@@ -127,6 +127,7 @@ class ObservationsBuilder:
 
     def __init__(self) -> None:
         self._columns: dict[str, list[int]] = {name: [] for name in COLUMNS}
+        self._appends = [(name, column.append) for name, column in self._columns.items()]
         self._hosts: dict[str, int] = {}
         self._executors: dict[str, int] = {}
         self._texts: dict[int, str] = {}
@@ -148,8 +149,9 @@ class ObservationsBuilder:
         numbers["kind"] = int(kind)
         numbers["host"] = _code(self._hosts, host)
         numbers["executor"] = _code(self._executors, executor)
-        for name, column in self._columns.items():
-            column.append(numbers.get(name, NONE))
+        get = numbers.get
+        for name, append in self._appends:
+            append(get(name, NONE))
         if text:
             self._texts[self._count] = text
         self._count += 1

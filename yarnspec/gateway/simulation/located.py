@@ -1,4 +1,4 @@
-"""YAML whose errors name the line and the key: each section is asked for what it may hold, and the rest is refused."""
+"""YAML whose errors name the line and the key: each section is told what it may hold, and refuses the rest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Section:
-    """A mapping of the file. ``done`` refuses what nobody has asked for."""
+    """A mapping of the file."""
 
     def __init__(self, node: yaml.Node, where: str, file: str) -> None:
         self._file = file
@@ -31,7 +31,12 @@ class Section:
                 self.refuse(f"'{name}' is there twice", key)
             self._values[name] = value
         self._keys = {str(key.value): key for key, _ in node.value}
-        self._asked: list[str] = []
+
+    def only(self, *names: str) -> None:
+        """Refuse other keys than these. First of all: then a slip of the pen is not taken for a key that is missing."""
+        for name, node in self._keys.items():
+            if name not in names:
+                self.refuse(f"there is no such key.{suggest(name, names)}", node, name)
 
     def refuse(self, what: str, node: yaml.Node | None = None, key: str = "") -> None:
         """Raise UsageError with the line and the key."""
@@ -40,7 +45,6 @@ class Section:
         raise UsageError(f"{self._file}, line {line}" + (f", {named}" if named else "") + f": {what}")
 
     def __contains__(self, key: str) -> bool:
-        self._asked.append(key)
         return key in self._values
 
     def read(self, key: str, default: T, convert: Callable[[str], T]) -> T:
@@ -87,18 +91,11 @@ class Section:
     def settings(self) -> Iterator[tuple[str, str, Callable[[str], None]]]:
         """Dotted names and values, whatever they are, each with how to refuse it."""
         for key, node in self._values.items():
-            self._asked.append(key)
             if isinstance(node, yaml.MappingNode):
                 for name, value, refuse in Section(node, f"{self.where}.{key}", self._file).settings():
                     yield f"{key}.{name}", value, refuse
             else:
                 yield key, str(node.value), partial(self.refuse, node=node, key=key)
-
-    def done(self) -> None:
-        """Refuse the keys that nobody has asked for."""
-        for name, node in self._keys.items():
-            if name not in self._asked:
-                self.refuse(f"there is no such key.{suggest(name, self._asked)}", node, name)
 
 
 def read_yaml(text: str, file: str) -> Section:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from functools import partial
+from importlib import resources
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -24,19 +26,37 @@ MOST_HOSTS, MOST_TASKS = 50_000, 1_000_000
 
 
 class WhatIfScenario(NamedTuple):
-    """A file's scenario. ``options`` are yarnspec's, as the file has them."""
+    """A file's scenario. ``options`` are yarnspec's, as the file has them; ``warnings`` tells of aliases in them."""
 
     plan: SimulationPlan
     options: Options
+    warnings: tuple[str, ...]
+
+
+def scenario_text(path: Path) -> str:
+    """The text of a file, or of a scenario that yarnspec ships, by its name; raise UsageError where there is none."""
+    shipped = {
+        one.name.removesuffix(".yaml"): one for one in resources.files("yarnspec.conf").joinpath("scenarios").iterdir()
+    }
+    try:
+        if path.name == str(path) and path.stem in shipped and not path.exists():
+            return shipped[path.stem].read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        message = f"cannot read {path}: {why}. yarnspec ships the scenarios {', '.join(sorted(shipped))}"
+        raise UsageError(message) from error
 
 
 def read_scenario(text: str, file: str, seed: int | None = None) -> WhatIfScenario:
     """Read a scenario; raise UsageError with line and key for what is wrong in it. ``seed`` wins over the file's."""
     top = read_yaml(text, file)
+    top.only("name", "seed", "hosts", "executors", "faults", "scale", "block", "options", "jobs")
     chosen = top.read("seed", 1, partial(count, least=0, most=2**53))
     seed = chosen if seed is None else seed
     name = top.read("name", file, str)
-    settings, slots, faults = _executors(top, _options(top))
+    loaded = _options(top)
+    settings, slots, faults = _executors(top, loaded.options)
     hosts = _hosts(top)
     jobs = _jobs(top, random.Random(seed))  # noqa: S311 - chance from a seed
     plan = SimulationPlan(
@@ -54,8 +74,7 @@ def read_scenario(text: str, file: str, seed: int | None = None) -> WhatIfScenar
         task_fails=faults.task_fails,
         fetch_fails=faults.fetch_fails,
     )
-    top.done()
-    return WhatIfScenario(plan, settings.options)
+    return WhatIfScenario(plan, settings.options, loaded.warnings)
 
 
 class _Faults(NamedTuple):
@@ -71,7 +90,7 @@ class _ReadExecutors(NamedTuple):
     container_ms: tuple[int, int]
 
 
-def _options(top: Section) -> Options:
+def _options(top: Section) -> yarnspec_options.Loaded:
     section = top.section("options")
     given: list[str] = []
     for name, value, refuse in section.settings() if section is not None else ():
@@ -80,7 +99,7 @@ def _options(top: Section) -> Options:
         except UsageError as error:
             refuse(error.message.removeprefix("--set: "))
         given.append(f"{name}={value}")
-    return yarnspec_options.load(None, given, {}).options
+    return yarnspec_options.load(None, given, {})
 
 
 def core_settings(options: Options, base: Settings) -> Settings:
@@ -101,6 +120,7 @@ def _executors(top: Section, options: Options) -> tuple[_ReadExecutors, int, _Fa
     if section is None:
         top.refuse("it must say how many executors there are", key="executors")
         raise AssertionError
+    section.only("count", "min", "max", "cores", "container_after", "never_comes", "die")
     cores = section.read("cores", 1, count)
     least = section.read("min", options.resources.min_executors, partial(count, least=0))
     most = section.read("max", options.resources.max_executors, partial(count, least=0))
@@ -115,13 +135,12 @@ def _executors(top: Section, options: Options) -> tuple[_ReadExecutors, int, _Fa
     if len(delays) != len(("least", "most")) or delays[0] > delays[1]:
         section.refuse("it must be two durations, the shorter one first", key="container_after")
     faults = _Faults(section.read("never_comes", 0.0, share), section.read("die", 0.0, share))
-    section.done()
     fails = top.section("faults")
     if fails is not None:
+        fails.only("task_fails", "fetch_fails")
         faults = faults._replace(
             task_fails=fails.read("task_fails", 0.0, share), fetch_fails=fails.read("fetch_fails", 0.0, share)
         )
-        fails.done()
     if most:
         resources = msgspec.structs.replace(options.resources, min_executors=max(1, least), max_executors=most)
         options = msgspec.structs.replace(options, resources=resources)
@@ -135,6 +154,7 @@ def _executors(top: Section, options: Options) -> tuple[_ReadExecutors, int, _Fa
 def _hosts(top: Section) -> tuple[HostLife, ...]:
     hosts: list[HostLife] = []
     for section in top.sections("hosts"):
+        section.only("count", "name", "executors", "slow", "from", "until", "arrives", "every", "dies", "fails")
         how_many = section.read("count", 1, partial(count, most=MOST_HOSTS))
         name = section.read("name", "", str)
         room = section.read("executors", 1, count)
@@ -145,7 +165,6 @@ def _hosts(top: Section) -> tuple[HostLife, ...]:
         fails = section.read("fails", 0.0, share)
         if until_ms and until_ms <= from_ms:
             section.refuse("it must be later than 'from'", key="until")
-        section.done()
         speeds: tuple[tuple[int, float], ...] = ((0, slow),) if not from_ms else ((0, 1.0), (from_ms, slow))
         if until_ms:
             speeds += ((until_ms, 1.0),)
@@ -167,6 +186,7 @@ def _jobs(top: Section, rng: random.Random) -> tuple[JobPlan, ...]:
     jobs: list[JobPlan] = []
     tasks = 0
     for section in top.sections("jobs"):
+        section.only("stages")
         first = sum(len(job.stages) for job in jobs)
         stages: list[StagePlan] = []
         listed = section.sections("stages")
@@ -175,7 +195,6 @@ def _jobs(top: Section, rng: random.Random) -> tuple[JobPlan, ...]:
         for number_, one in enumerate(listed):
             stages.append(_stage(one, first, number_, last=number_ == len(listed) - 1, rng=rng))
             tasks += len(stages[-1].work_ms)
-        section.done()
         jobs.append(JobPlan(len(jobs), tuple(stages)))
     if not jobs:
         top.refuse("there must be jobs: a list with 'stages'", key="jobs")
@@ -185,8 +204,11 @@ def _jobs(top: Section, rng: random.Random) -> tuple[JobPlan, ...]:
 
 
 def _stage(section: Section, first: int, own: int, *, last: bool, rng: random.Random) -> StagePlan:
+    section.only("tasks", "works", "work", "skewed", "input", "parents", "python", "commits")
     works = section.items("works", duration)
-    tasks = len(works) or section.read("tasks", 0, partial(count, most=MOST_TASKS))
+    tasks = section.read("tasks", len(works), partial(count, most=MOST_TASKS))
+    if works and tasks != len(works):
+        section.refuse(f"'works' lists {len(works)} tasks: leave out 'tasks'", key="tasks")
     if not tasks:
         section.refuse("it must say how many 'tasks' there are, or list their 'works'")
     work_ms = section.read("work", 1_000, duration)
@@ -198,7 +220,6 @@ def _stage(section: Section, first: int, own: int, *, last: bool, rng: random.Ra
     flags = StageFlag(0) if last else StageFlag.MAP
     flags |= StageFlag.PYTHON if section.read("python", default=False, convert=truth) else StageFlag(0)
     flags |= StageFlag.COMMITS if section.read("commits", default=False, convert=truth) else StageFlag(0)
-    section.done()
     sizes = [_SKEWED if skewed and rng.random() < skewed else 1 for _ in range(tasks)]
     return StagePlan(
         first + own,
@@ -212,11 +233,11 @@ def _stage(section: Section, first: int, own: int, *, last: bool, rng: random.Ra
 def _scales(top: Section) -> list[tuple[int, Event]]:
     found: list[tuple[int, Event]] = []
     for section in top.sections("scale"):
+        section.only("at", "min", "max")
         at_ms = section.read("at", 0, duration)
         least, most = section.read("min", 1, count), section.read("max", 0, partial(count, least=0))
         if most < least:
             section.refuse(f"'max' must be {least} or more", key="max")
-        section.done()
         found.append((at_ms, ScaleRequested(least=least, most=most, by="scenario", force=True)))
     return found
 
@@ -225,11 +246,13 @@ def _blocks(top: Section, hosts: tuple[HostLife, ...]) -> list[tuple[int, Event]
     found: list[tuple[int, Event]] = []
     names = {one.plan.name for one in hosts}
     for section in top.sections("block"):
+        section.only("host", "at", "for")
         host = section.read("host", "", str)
         at_ms, for_ms = section.read("at", 0, duration), section.read("for", 0, duration)
+        if not host:
+            section.refuse("it must name a host", key="host")
         if host not in names:
             section.refuse(f"there is no host '{host}'.{yarnspec_options.suggest(host, names)}", key="host")
-        section.done()
         found.append((at_ms, BlockRequested(host=host, reason="the scenario says so", by="scenario", force=True)))
         if for_ms:
             found.append((at_ms + for_ms, UnblockRequested(host=host, by="scenario")))

@@ -140,15 +140,17 @@ class ManyHosts:
         self._waiting.extendleft(reversed(later))
 
     def _host_for(self, placement: WantedContainer | None) -> str | None:
-        only = placement.hosts if placement is not None and placement.strict else ()
         avoided = placement.not_hosts if placement is not None else ()
+        if placement is not None and placement.strict and placement.hosts:
+            named = [host for host in placement.hosts if host not in avoided and self._has_room(host)]
+            return min(named, key=lambda host: len(self._taken[host]), default=None)
         aside = []
         found = None
         while self._free and found is None:
             load, _, host = entry = heapq.heappop(self._free)
             if not self._has_room(host) or load != len(self._taken[host]):
                 continue
-            if host in avoided or (only and host not in only):
+            if host in avoided:
                 aside.append(entry)
             else:
                 found = host
@@ -254,7 +256,12 @@ class ManyHosts:
         self._tell(
             ev.HostsReported(
                 hosts=tuple(
-                    ev.HostReport(host=host, state=state, memory_mb=memory_mb * self._lives[host].room)
+                    ev.HostReport(
+                        host=host,
+                        state=state,
+                        memory_mb=memory_mb * self._lives[host].room,
+                        free_memory_mb=memory_mb * (self._lives[host].room - len(self._taken[host])),
+                    )
                     for host, state in self._states.items()
                 )
             )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
+from yarnspec.core.copies.speculation import JUDGE_TIMER, SUMMARY_TIMER
 from yarnspec.core.messages import commands as cm
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import Command
@@ -16,13 +17,14 @@ from yarnspec.simulate.whatif.scheduler import Scheduler
 from yarnspec.simulate.world.clock import START_MS, Clock
 from yarnspec.simulate.world.trace import Trace
 
+_PERIODIC = (JUDGE_TIMER, SUMMARY_TIMER)
 _LONGEST_MS = 7 * 86_400_000
 _DRIVER_MS, _FIRST_JOB_MS = 2_000, 200
 
 
 @dataclass(frozen=True, slots=True)
 class Rescale:
-    """One change of the number of executors."""
+    """One change of the number of executors; one under way has no ``why``, and ``got`` is how many are there."""
 
     at_ms: int
     cause: str
@@ -44,6 +46,7 @@ class Outcome:
     first_task_ms: int | None
     container_s: int
     hosts: int
+    hosts_used: int
     executors: int
     tasks: int
     failed_attempts: int
@@ -74,11 +77,13 @@ class Simulation:
             rng=rng,
             tell=self._tell,
             came=self._executor_came,
-            gone=self._spark.executor_goes,
+            gone=self._executor_goes,
             host_dies=self._spark.host_dies,
         )
-        self._timers: dict[str, int] = {}
+        self._timers: dict[str, tuple[int, int]] = {}
+        self._put_off: dict[str, int] = {}
         self._executors = 0
+        self._there: set[str] = set()
         self._blocked: set[str] = set()
         self._rescales: list[Rescale] = []
         self._finished: cm.FinishApplication | cm.AbandonAttempt | None = None
@@ -88,7 +93,11 @@ class Simulation:
         self._begin()
         while self._finished is None and self._clock.step(START_MS + _LONGEST_MS):
             pass
+        if self._finished is None:
+            self._clock.now_ms = START_MS + _LONGEST_MS
         self._cluster.end()
+        if self._rescales and not self._rescales[-1].why:
+            self._rescales[-1] = replace(self._rescales[-1], got=len(self._there))
         ledger = self._core.speculation_view(self._clock.now_ms).ledger
         finished = self._finished
         return Outcome(
@@ -100,6 +109,7 @@ class Simulation:
             first_task_ms=self._spark.first_task_ms,
             container_s=round(self._cluster.container_ms / 1000),
             hosts=len(self._plan.hosts),
+            hosts_used=len(self._spark.hosts_used),
             executors=self._executors,
             tasks=self._plan.tasks,
             failed_attempts=self._spark.failures,
@@ -131,7 +141,12 @@ class Simulation:
 
     def _executor_came(self, executor_id: str, host: str) -> None:
         self._executors += 1
+        self._there.add(executor_id)
         self._spark.executor_comes(executor_id, host)
+
+    def _executor_goes(self, executor_id: str) -> None:
+        self._there.discard(executor_id)
+        self._spark.executor_goes(executor_id)
 
     def _driver_listens(self) -> None:
         self._tell(ev.DriverStarted(pid=1))
@@ -150,7 +165,8 @@ class Simulation:
         for command in commands:
             match command:
                 case cm.SetTimer(name=name, at_ms=at_ms):
-                    self._timers[name] = at_ms
+                    self._timers[name] = now_ms, at_ms
+                    self._put_off.pop(name, None)
                     self._clock.at(at_ms, partial(self._fire, name, at_ms))
                 case cm.FinishApplication() | cm.AbandonAttempt():
                     self._finished = command
@@ -159,18 +175,32 @@ class Simulation:
                 case cm.BeginRescale():
                     self._rescales.append(Rescale(now_ms - START_MS, command.cause, command.before, command.wanted))
                 case cm.EndRescale():
-                    last = self._rescales[-1]
-                    self._rescales[-1] = Rescale(
-                        last.at_ms, last.cause, last.before, last.wanted, command.got, command.why
-                    )
+                    self._rescales[-1] = replace(self._rescales[-1], got=command.got, why=command.why)
         if commands:
             self._clock.after(self._plan.bridge_ms, partial(self._obey, commands))
+        if isinstance(event, ev.Observed):
+            self._look_sooner()
 
     def _fire(self, name: str, at_ms: int) -> None:
         # A timer of the same name that was asked for later replaces this one.
-        if self._timers.get(name) == at_ms:
-            del self._timers[name]
-            self._tell(ev.TimerFired(name=name, at_ms=at_ms))
+        asked_ms, due_ms = self._timers.get(name, (0, None))
+        if due_ms != at_ms:
+            return
+        until_ms = asked_ms + self._spark.pace.least_ms()
+        if name in _PERIODIC and until_ms > self._clock.now_ms:
+            self._put_off[name] = until_ms
+            self._clock.at(until_ms, partial(self._fire, name, at_ms))
+            return
+        self._put_off.pop(name, None)
+        del self._timers[name]
+        self._tell(ev.TimerFired(name=name, at_ms=at_ms))
+
+    def _look_sooner(self) -> None:
+        """A shorter task may have started since a timer was put off."""
+        for name, until_ms in list(self._put_off.items()):
+            asked_ms, at_ms = self._timers[name]
+            if asked_ms + self._spark.pace.least_ms() < until_ms:
+                self._fire(name, at_ms)
 
     def _obey(self, commands: list[Command]) -> None:
         for command in commands:
@@ -197,7 +227,7 @@ class Simulation:
                 case cm.ReleaseContainer():
                     self._cluster.release(command.executor_id)
                 case cm.RemoveExecutor():
-                    self._spark.executor_goes(command.executor_id)
+                    self._executor_goes(command.executor_id)
 
 
 def simulate(plan: SimulationPlan) -> Outcome:

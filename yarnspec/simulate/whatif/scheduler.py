@@ -11,6 +11,7 @@ from functools import partial
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import KillAttempt, LaunchCopy, UpdateTaskBlocks, WithdrawCopy
 from yarnspec.core.messages.observations import Failure, StageFlag, State
+from yarnspec.simulate.whatif.pace import Pace
 from yarnspec.simulate.whatif.plan import SimulationPlan
 from yarnspec.simulate.whatif.slots import FreeSlots
 from yarnspec.simulate.world.clock import START_MS, Clock
@@ -64,7 +65,9 @@ class Scheduler:
         self._rng = rng
         self._tell = tell
         self._over = over
-        self._feed = Feed(plan.feed_ms, plan.heartbeat_ms, clock, tell)
+        self._by_id: dict[int, tuple[ManyTasks, SimulatedAttempt]] = {}
+        self.pace = Pace(self._by_id)
+        self._feed = Feed(plan.feed_ms, plan.heartbeat_ms, clock, tell, self.pace.least_ms)
         self._hosts = {life.plan.name: life.plan for life in plan.hosts}
         self._stages = {stage.stage: stage for job in plan.jobs for stage in job.stages}
         self._dead: set[str] = set()
@@ -79,10 +82,10 @@ class Scheduler:
         self._done: dict[int, dict[int, str]] = {stage: {} for stage in self._stages}
         self._holds: dict[str, set[tuple[int, int]]] = {}
         self._running: dict[str, dict[int, tuple[ManyTasks, SimulatedAttempt]]] = {}
-        self._by_id: dict[int, tuple[ManyTasks, SimulatedAttempt]] = {}
         self.copies = 0
         self.failures = 0
         self.first_task_ms: int | None = None
+        self.hosts_used: set[str] = set()
 
     # jobs and stages
 
@@ -299,10 +302,12 @@ class Scheduler:
         attempt = SimulatedAttempt(self._task_ids, index, run.launched[index], executor_id, host, copy, now_ms, end_ms)
         self._task_ids += 1
         self.copies += copy
+        self.hosts_used.add(host)
         run.launched[index] += 1
         run.running[attempt.task_id] = attempt
         run.of_index.setdefault(index, []).append(attempt)
         self._by_id[attempt.task_id] = self._running[executor_id][attempt.task_id] = (run, attempt)
+        self.pace.started(attempt.task_id, run.plan.work_ms[run.partitions[index]])
         self._slots.take(executor_id)
         self._feed.started(run, attempt)
         self._clock.at(end_ms, partial(self._comes_to_its_end, run, attempt, failure))

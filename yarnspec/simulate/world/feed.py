@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from yarnspec.core.messages.events import Event, Observed
 from yarnspec.core.messages.observations import NONE, Failure, ObservationsBuilder, RowKind, StageFlag, State
@@ -15,16 +16,24 @@ _READ_AHEAD = 3.0
 
 
 class Feed:
-    """Collects rows and tells them in batches."""
+    """Collects rows and tells them in batches. ``least_ms``: heartbeats are no closer together than this now."""
 
-    def __init__(self, after_ms: int, heartbeat_ms: int, clock: Clock, tell: Callable[[Event], None]) -> None:
+    def __init__(
+        self,
+        after_ms: int,
+        heartbeat_ms: int,
+        clock: Clock,
+        tell: Callable[[Event], None],
+        least_ms: Callable[[], int] = lambda: 0,
+    ) -> None:
         self._after_ms = after_ms
         self._heartbeat_ms = heartbeat_ms
         self._clock = clock
         self._tell = tell
+        self._least_ms = least_ms
         self._rows = ObservationsBuilder()
         self._flushes = False
-        self._beats = False
+        self._beat_ms: int | None = None
         self._runs: list[StageRun] = []
 
     def runs(self) -> list[StageRun]:
@@ -44,9 +53,7 @@ class Feed:
     def started(self, run: StageRun, attempt: SimulatedAttempt) -> None:
         """An attempt was launched."""
         self._of_task(RowKind.TASK_STARTED, run, attempt)
-        if not self._beats:
-            self._beats = True
-            self._clock.after(self._heartbeat_ms, self._beat)
+        self._beat_soon()
 
     def ended(self, run: StageRun, attempt: SimulatedAttempt, state: State, failure: Failure) -> None:
         """An attempt ended, or its success was lost."""
@@ -65,13 +72,21 @@ class Feed:
         if run.over and not run.running and run in self._runs:
             self._runs = [one for one in self._runs if one is not run]
 
-    def _beat(self) -> None:
+    def _beat_soon(self) -> None:
+        due_ms = self._clock.now_ms + max(self._heartbeat_ms, self._least_ms())
+        if self._beat_ms is None or due_ms < self._beat_ms:
+            self._beat_ms = due_ms
+            self._clock.at(due_ms, partial(self._beat, due_ms))
+
+    def _beat(self, due_ms: int) -> None:
+        if due_ms != self._beat_ms:
+            return
+        self._beat_ms = None
         running = [(run, one) for run in self._runs for one in run.running.values()]
         for run, attempt in running:
             self._of_task(RowKind.TASK_COUNTERS, run, attempt, **self._counters(run, attempt))
-        self._beats = bool(running)
         if running:
-            self._clock.after(self._heartbeat_ms, self._beat)
+            self._beat_soon()
 
     def _counters(self, run: StageRun, attempt: SimulatedAttempt) -> dict[str, int]:
         ran_ms = self._clock.now_ms - attempt.launch_ms

@@ -1,0 +1,45 @@
+"""`yarnspec simulate`: scenarios by name and by file, and what a user is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.conftest import Run
+
+LEAST = "hosts:\n  - {count: 2, executors: 2}\nexecutors: EXECUTORS\njobs:\n  - stages:\n      - {tasks: 20}\n"
+
+
+def _file(tmp_path: Path, executors: str, more: str = "") -> str:
+    path = tmp_path / "job.yaml"
+    path.write_text(LEAST.replace("EXECUTORS", executors) + more)
+    return str(path)
+
+
+def test_a_shipped_scenario_goes_by_its_name(tmp_path: Path, yarnspec: Run) -> None:
+    ran = yarnspec("simulate", "slow-host")
+    assert (ran.code, ran.out.splitlines()[0]) == (0, "a slow host: 12 hosts, 920 tasks, seed 1")
+    ran = yarnspec("simulate", str(tmp_path / "slow-host"))
+    assert (ran.code, ran.out) == (2, "")
+    assert "No such file or directory. yarnspec ships the scenarios burst, faults, slow-host" in ran.err
+
+
+def test_a_job_that_fails_has_an_exit_code(tmp_path: Path, yarnspec: Run) -> None:
+    ran = yarnspec("simulate", _file(tmp_path, "{min: 9, max: 9}"))
+    assert ran.code == 1
+    assert "as written: FAILED: only 4 of at least 9 executors" in ran.out
+
+
+def test_aliases_among_the_options_are_told_of(tmp_path: Path, yarnspec: Run) -> None:
+    alias = "options: {jobmanager.adaptive-scheduler.submission.resource-wait-timeout: 4 min}\n"
+    ran = yarnspec("simulate", _file(tmp_path, "{count: 2}", alias))
+    assert ran.code == 0
+    assert ran.err.startswith("warning: ")
+    assert "resources.wait_timeout" in ran.err
+
+
+def test_a_rescale_under_way_tells_how_many_executors_are_there(tmp_path: Path, yarnspec: Run) -> None:
+    quick = "{rescale_cooldown: 1 s, rescale_stabilization: 1 s, rescale_max_delay: 1 s}"
+    scale = f"      - {{tasks: 60}}\nscale: [{{at: 5 s, min: 2, max: 9}}]\noptions: {{resources: {quick}}}\n"
+    ran = yarnspec("simulate", _file(tmp_path, "{min: 2, max: 2}", scale))
+    assert ran.code == 0
+    assert "2 -> 9 executors, 4 are there: goes on" in ran.out
