@@ -187,13 +187,16 @@ def event_log(directory: Path) -> list[str]:
 
 
 def check_once(directory: Path, since_ms: int = 0) -> None:
-    """Check by that log that each task ran once, in all attempts of its stage, if the stage began after a time."""
+    """Check by that log that each task ran once, in all attempts of its stage, if the stage began after a time.
+
+    A task that a busy machine slows down may get a copy, which is no fault of a move.
+    """
     (log,) = (directory / "spark-events").iterdir()
     ends = of_spark(log).tasks
     before = {end.stage for end in ends if end.launch_ms < since_ms}
     ran: Counter[tuple[int, int]] = Counter()
     for end, times in ends.items():
-        if end.stage not in before:
+        if end.stage not in before and not end.speculative:
             ran[end.stage, end.index] += times
     assert ran
     assert set(ran.values()) == {1}
