@@ -305,8 +305,26 @@ class TestStages:
         one_late = [*even[:-1], task(11, host="w1", finish_ms=START_MS + 43_000)]
         verdict = lateness_of(scene(attempt(), STAGE, *one_late), 0)
         assert verdict.kind == "uneven"
-        assert "task 11 took 8.0 times as long" in verdict.words
+        assert "task 11 took 8.0 times as long as usual in its stage, and no host is to blame" in verdict.words
         assert lateness_of(scene(attempt(), STAGE, *even), 0).kind == "even"
+
+    @pytest.mark.parametrize("late_on_w2", [5, 1], ids=["most of its tasks are late", "it was blocked then"])
+    def test_a_host_is_to_blame_for_the_worst_task_however_many_are_late_elsewhere(self, late_on_w2: int) -> None:
+        late = {"w0": (3, 20), "w1": (3, 20), "w2": (late_on_w2, 50)}  # so many of eight, and for how many seconds
+        tasks = [
+            task(number, host=host, finish_ms=START_MS + 3_000 + 1_000 * (seconds if number % 8 < count else 5))
+            for place, (host, (count, seconds)) in enumerate(late.items())
+            for number in range(8 * place, 8 * place + 8)
+        ]
+        block = commands.BlockHost(reason="slow", host="w2", until_ms=None, by="detector", cause="slow")
+        found = lateness_of(scene(attempt(), STAGE, *tasks, *([block] if late_on_w2 == 1 else [])), 0)
+        assert (found.kind, found.words) == (
+            "host",
+            "slow host: task 16 on w2 took 10.0 times as long as usual in its stage; "
+            f"6 of {6 + late_on_w2} late tasks ran on other hosts",
+        )
+        if late_on_w2 == 1:
+            assert lateness_of(scene(attempt(), STAGE, *tasks), 0).kind == "uneven"
 
     def test_a_plot_of_many_keeps_what_stands_out(self) -> None:
         fold, document = folded(many(20_000))

@@ -143,17 +143,30 @@ def lateness_of(scene: Scene, place: int) -> StageLateness:
         names = ", ".join(scene.hosts[host] for host in guilty[:3])
         return StageLateness("host", f"slow host: {by_host} of {len(late)} late tasks ran on {names}", ratio)
     task, inputs = int(attempts.index[worst]), attempts.input_bytes[told]
+    took_long = f"took {ratio:.1f} times as long as usual in its stage"
     usual_input = float(np.median(inputs[inputs > 0])) if (inputs > 0).any() else 0.0
     of_worst = float(attempts.input_bytes[worst])
     if usual_input and of_worst >= LATE_FACTOR * usual_input:
-        words = (
-            f"skew: task {task} read {of_worst / usual_input:.1f} times the median and took {ratio:.1f} times as long"
-        )
+        words = f"skew: task {task} read {of_worst / usual_input:.1f} times the median and {took_long}"
         return StageLateness("skew", words, ratio)
+    host = int(attempts.host[worst])
+    if host in guilty or _was_slow(scene, host, mine):
+        words = f"slow host: task {task} on {scene.hosts[host]} {took_long}"
+        others = len(late) - int(np.count_nonzero(attempts.host[late] == host))
+        words += f"; {others} of {len(late)} late tasks ran on other hosts" if others else ""
+        return StageLateness("host", words, ratio)
     unknown = "" if usual_input else "; its input is not in the records"
-    return StageLateness(
-        "uneven", f"uneven: task {task} took {ratio:.1f} times as long, and no host is to blame{unknown}", ratio
-    )
+    return StageLateness("uneven", f"uneven: task {task} {took_long}, and no host is to blame{unknown}", ratio)
+
+
+def _was_slow(scene: Scene, host: int, mine: IntColumn) -> bool:
+    """Whether a host was slow in the whole run, or blocked as slow while these attempts ran."""
+    begin_ms, end_ms = int(scene.attempts.launch_ms[mine].min()), int(scene.attempts.finish_ms[mine].max())
+    return scene.speeds.slow(host) or any(
+        one.host == scene.hosts[host] and one.cause == "slow"
+        and one.began_ms <= end_ms and (one.ended_ms is None or one.ended_ms >= begin_ms)
+        for one in scene.fold.blocks
+    )  # fmt: skip
 
 
 def _span(scene: Scene, mine: IntColumn) -> float:
