@@ -408,8 +408,26 @@ class TestSentences:
         assert [one.text for one in sentences(found)] == [
             "All hosts took about as long as each other (3 hosts compared).",
             "Stage 0 (count) took longest: 13 s of 15 s.",
-            "It succeeded after 15 s: 12 tasks of 1 stage finished.",
+            "It succeeded after 15 s: 12 tasks finished, in 1 stage.",
         ]
+
+    def test_the_counts_are_of_all_driver_epochs_and_of_stages_in_which_tasks_finished(self) -> None:
+        again = commands.BeginEpoch(reason="it died", epoch=2, restart=1)
+        died = events.DriverLost(exit_code=137, reason="killed")
+        retry, other = (msgspec.structs.replace(STAGE, stage=stage, stage_attempt=1 - stage) for stage in (0, 1))
+        history = told(
+            attempt(), STAGE, task(0), task(1), retry, task(2, stage_attempt=1), other, begun(9, stage=1), died
+        )
+        fold, document = folded([*history, *told(again, epoch=2, step_ms=20_000)])
+        now = sentences(scene_of(fold, document, START_MS + 61_000))[-1]
+        assert now.text == (
+            "It has been running for 60 s and 2 driver epochs. "
+            "Driver epoch 2: no stage has begun; earlier ones finished 3 tasks."
+        )
+        end = commands.FinishApplication(reason="the program ended", status="SUCCEEDED", exit_code=0)
+        fold, document = folded([*history, *told(again, STAGE, task(0), end, epoch=2, step_ms=20_000)])
+        last = sentences(scene_of(fold, document, START_MS + 90_000))[-1]
+        assert last.text.endswith("and 2 driver epochs: 4 tasks finished, in 3 attempts of 2 stages.")
 
     def test_the_last_death_tells_of_the_attempts_that_ran_then(self) -> None:
         ready, died = events.DriverReady(driver_url="spark://d:1"), events.DriverLost(exit_code=137, reason="killed")

@@ -67,6 +67,7 @@ class PageFold:
         self.last: deque[Record] = deque(maxlen=SHOWN_EVENTS)
         self.counts: Counter[str] = Counter()
         self.first_ms = self.last_ms = 0
+        self.epochs = 0
         self._open_blocks: dict[BlockKey, BlockSpan] = {}
         self._carried_blocks: dict[BlockKey, BlockSpan] = {}
         self._told_blocks: set[BlockKey] = set()
@@ -186,6 +187,7 @@ class PageFold:
         self._now = {}
         self._told_blocks = set()
         self._epoch_before, self._epoch, self._seq, self._epoch_ended = self._epoch, record.epoch, 0, False
+        self.epochs += 1
 
     # what happened
 
