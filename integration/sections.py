@@ -55,7 +55,10 @@ def _rows(section: Element, *columns: int) -> list[str]:
 
 
 def _items(section: Element, kind: str) -> list[str]:
-    """The items of its lists of a kind."""
+    """The items of its lists of a kind, without the time since the beginning, which YARN knows better after the end."""
+    for time in section.iter("time"):
+        for since in time.findall("small"):
+            time.remove(since)
     lists = [one for tag in ("ul", "ol") for one in section.iter(tag) if kind in (one.get("class") or "").split()]
     return [_text(item) for one in lists for item in one.iter("li")]
 

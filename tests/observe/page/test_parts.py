@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import msgspec
@@ -14,7 +15,7 @@ from tests.observe.page.records_to_draw import START_MS, attempt, begun, folded,
 from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.observations import State
 from yarnspec.core.messages.recoveryevents import ShuffleRestored
-from yarnspec.observe.forms.moments import at_time
+from yarnspec.observe.forms.moments import at_time, day_clock
 from yarnspec.observe.page import attempts, page_fold
 from yarnspec.observe.page.attempts import LOST_WITH_DRIVER, AttemptTable
 from yarnspec.observe.page.container_rows import over_time
@@ -100,7 +101,15 @@ class TestAttempts:
         }
         assert {one.host: (one.lost, one.killed) for one in host_rows(found)[0]}["w9"] == (1, 0)
         assert [one.lost for one in stage_rows(found)[0]] == [1, 0]
-        assert any("1 task attempt ran then and was lost" in one.text for one in sentences(found))
+        first = sentences(found)[0].text
+        between = f"between {day_clock(START_MS + 4_000)} and {day_clock(START_MS + 9_000)}"
+        assert first.startswith(f"B{between[1:]} the application master died: attempt 1 was lost, it was lost. 1 task")
+        assert "1 task attempt ran then and was lost" in first
+        assert "The first new task began after 6.0 s." in first
+        [death] = [one for one in fold.moments if one.kind == "lost"]
+        assert (found.scale.at(death.time_ms), "lost", death.text) in timeline(found).moments
+        shown = re.sub("<[^>]*>", "", page(fold, document, START_MS + 60_000))
+        assert f"{between} (3s) the application master died: attempt 1 was lost, it was lost" in shown
 
     def test_nothing_runs_in_an_application_that_was_killed(self) -> None:
         fold, document = folded(told(attempt(), STAGE, task(0), begun(3)))
@@ -438,7 +447,7 @@ class TestSentences:
             *told(attempt(2, "it was lost"), epoch=6, step_ms=90_000),
         ])  # fmt: skip
         first = sentences(scene_of(fold, document, START_MS + 100_000))[0]
-        assert "died twice. The last time, at " in first.text
+        assert "died twice. The last time, between " in first.text
         assert "1 task attempt ran then and was lost." in first.text
 
     def test_a_failure_says_how_it_ended(self) -> None:

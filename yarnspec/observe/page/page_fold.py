@@ -181,6 +181,7 @@ class PageFold:
     def _next_epoch(self, record: Record) -> None:
         if not self._epoch_ended:
             self.missing.skip_end(self._epoch, self.last_ms, record.time_ms)
+            self._moment(self.last_ms, "lost", "the application master died", until_ms=record.time_ms)
         # Nobody told when the application master died, and the next one may begin minutes later.
         self._end_attempts(self.last_ms, LOST_WITH_DRIVER, f"driver epoch {self._epoch} was over")
         self._end_stages(self.last_ms)
@@ -236,6 +237,9 @@ class PageFold:
             block.ended_ms = time_ms
             del self._open_blocks[key]
         before = f": attempt {event.attempt - 1} was lost, {event.attempt_before}" if event.attempt_before else ""
+        if before and self.moments and self.moments[-1].until_ms is not None:
+            self.moments[-1] = self.moments[-1]._replace(text=f"the application master died{before}")
+            before = ""
         kind = "attempt" if event.attempt == 1 else "again"
         self._moment(time_ms, kind, f"application attempt {event.attempt} begins on {event.host}{before}")
         self.containers[event.container_id] = ContainerSpan(
@@ -414,8 +418,8 @@ class PageFold:
             self.missing.forget(FoldedKind.EVENTS, 1, self.last[0].time_ms)
         self.last.append(record)
 
-    def _moment(self, time_ms: int, kind: str, text: str) -> None:
-        self._step(self.moments, Moment(time_ms, kind, text), FoldedKind.TURNS, itemgetter(0))
+    def _moment(self, time_ms: int, kind: str, text: str, until_ms: int | None = None) -> None:
+        self._step(self.moments, Moment(time_ms, kind, text, until_ms), FoldedKind.TURNS, itemgetter(0))
 
     def _step(self, steps: list[_Step], step: _Step, kind: FoldedKind, time_of: Callable[[_Step], int]) -> None:
         steps.append(step)

@@ -154,10 +154,12 @@ def _losses(scene: Scene) -> list[Sentence]:
     if not lost:
         return []
     last = lost[-1]
-    words = [f"At {day_clock(last.time_ms)} {_short(last.text)}"]
+    at = day_clock(last.time_ms)
+    when = f"at {at}" if last.until_ms is None else f"between {at} and {day_clock(last.until_ms)}"
+    words = [f"{when.capitalize()} {_short(last.text)}"]
     if len(lost) > 1:
-        words = [f"The driver or the application master died {times(len(lost))}. The last time, at "
-                 f"{day_clock(last.time_ms)}: {_short(last.text)}"]  # fmt: skip
+        words = [f"The driver or the application master died {times(len(lost))}. "
+                 f"The last time, {when}: {_short(last.text)}"]  # fmt: skip
     count = _lost_at(scene, last)
     if count:
         words.append(f"{_count(count, 'task attempt')} ran then and {'was' if count == 1 else 'were'} lost.")

@@ -79,11 +79,12 @@ class CopyAsked(msgspec.Struct, kw_only=True):
 
 
 class Moment(NamedTuple):
-    """A turning point: an attempt, a driver's death, the end."""
+    """A turning point: an attempt, a driver's death, the end. ``until_ms``: it happened between the two times."""
 
     time_ms: int
     kind: str
     text: str
+    until_ms: int | None = None
 
 
 def reach(level: str, stage: int | None, index: int | None) -> str:
