@@ -399,6 +399,25 @@ class TestDrawing:
         assert [(one.who, one.exit_code) for one in found.deaths] == [("executor 1", 137)]
 
 
+class TestTimeline:
+    def test_an_executor_has_no_more_rows_than_cores_though_its_tasks_overlap_a_little(self) -> None:
+        executors = [
+            events.ContainerStarted(executor_id=name, container_id=f"c{name}", host="w1", cores=cores)
+            for name, cores in (("1", 2), ("2", 1))
+        ]
+        tasks = [
+            task(index, executor_id=name, launch_ms=START_MS + 3_000 + 990 * (index // 3),
+                 finish_ms=START_MS + 4_000 + 990 * (index // 3))
+            for index, name in enumerate(["1", "1", "2"] * 4)
+        ]  # fmt: skip
+        [band] = timeline(scene(attempt(), *executors, STAGE, *tasks)).bands
+        rows = [bar.y for bar in band.bars["ok"]]
+        assert sorted(set(rows)) == [2, 11, 20]
+        assert rows == rows[:3] * 4
+        unknown = timeline(scene(attempt(), STAGE, *tasks)).bands[0]
+        assert len({bar.y for bar in unknown.bars["ok"]}) == 6
+
+
 class TestSentences:
     def test_there_are_at_most_six_and_the_worst_comes_first(self) -> None:
         for seed in (0, 6, 12, 18):
