@@ -233,7 +233,7 @@ def test_the_driver_that_went_on_with_outputs_is_told_first() -> None:
     restored = ShuffleRestored(
         shuffle=0, wanted=4, restored=3, waited_ms=5, by_host={"w1": 3}, not_restored={"gone": 1}
     )
-    history = [*three_attempts()[:-1], *told(restored, epoch=12, step_ms=90_000)]
+    history = [*three_attempts()[:-1], *told(restored, epoch=11, step_ms=90_000)]
     words = parsed(drawn(history)).find(f".//{HTML}section[@id='words']")
     assert words is not None
     first = "".join(words.find(f".//{HTML}li").itertext())  # type: ignore[union-attr]

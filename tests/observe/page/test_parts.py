@@ -335,6 +335,22 @@ class TestStages:
         if late_on_w2 == 1:
             assert lateness_of(scene(attempt(), STAGE, *tasks), 0).kind == "uneven"
 
+    def test_the_stages_of_a_driver_that_died_keep_what_was_found_out_about_them(self) -> None:
+        copy_ended = task(0, task_id=1, attempt=1, speculative=True, host="w2", finish_ms=START_MS + 5_000)
+        original = task(0, state="KILLED", finish_ms=START_MS + 5_000)
+        failed = msgspec.structs.replace(copy_ended, index=1, task_id=3, state="FAILED")
+        second = msgspec.structs.replace(_copy("slow"), index=1)
+        fold, document = folded([
+            *told(attempt(), STAGE, KEPT[FoldedKind.VERDICTS](0), _copy("slow"), second, copy_ended, original, failed,
+                  events.DriverLost(exit_code=137, reason="killed")),
+            *told(commands.BeginEpoch(reason="it died", epoch=2, restart=1), STAGE, epoch=2, step_ms=20_000),
+        ])  # fmt: skip
+        earlier, now = stage_rows(scene_of(fold, document, START_MS + 60_000))[0]
+        assert earlier.metrics is not None
+        assert (earlier.metrics.effective_copies, earlier.metrics.speculative_executions) == (1, 2)
+        assert (earlier.known.gained_ms, earlier.known.wasted_ms, earlier.done) == (None, 2_000, 1)
+        assert now.metrics is None
+
     def test_a_plot_of_many_keeps_what_stands_out(self) -> None:
         fold, document = folded(many(20_000))
         rows, _ = stage_rows(scene_of(fold, document, fold.last_ms))

@@ -76,10 +76,14 @@ class StageRow:
     verdict: str
     tone: str
     failure: str
-    known: StageStatus | None
-    metrics: StageMetrics | None
+    known: StageStatus
     slowest: list[tuple[str, str, str, str]] = field(default_factory=list)
     plot: Plot | None = None
+
+    @property
+    def metrics(self) -> StageMetrics | None:
+        """What was found out about its slow tasks; None where nobody looked for them."""
+        return self.known.metrics
 
     @property
     def metric_pairs(self) -> list[tuple[str, str]]:
@@ -108,7 +112,8 @@ def stage_rows(scene: Scene) -> tuple[list[StageRow], int]:
     dots = scene.few(_DOTS_IN_ALL)
     for place in reversed(shown):
         stage, mine = stages[place], scene.of_stage(place)
-        status = known.get((stage.stage, stage.stage_attempt)) if stage.epoch == newest_epoch else None
+        told = known.get((stage.stage, stage.stage_attempt)) if stage.epoch == newest_epoch else None
+        status = told if told is not None else _counted(scene, place)
         row = _row(scene, place, status, longest)
         if len(mine) and dots > 0 and len(rows) < scene.few(MOST_PLOTS):
             row.slowest = _slowest(scene, mine)
@@ -173,7 +178,19 @@ def _span(scene: Scene, mine: IntColumn) -> float:
     return float(scene.attempts.took_ms[mine].max())
 
 
-def _row(scene: Scene, place: int, status: StageStatus | None, longest: float) -> StageRow:
+def _counted(scene: Scene, place: int) -> StageStatus:
+    """The status of a stage of which the document does not tell: of an earlier driver epoch, or an old one."""
+    attempts, stage, mine = scene.attempts, scene.fold.stages[place], scene.of_stage(place)
+    status = StageStatus(
+        stage=stage.stage, stage_attempt=stage.stage_attempt, name=stage.name, tasks=stage.tasks, state=stage.state,
+        finished=len(np.unique(attempts.index[mine[attempts.succeeded[mine]]])),
+        failed=int(np.count_nonzero(attempts.failed[mine])),
+    )  # fmt: skip
+    counts = scene.fold.copy_counts.get(stage.epoch)
+    return status if counts is None else counts.with_metrics(status)
+
+
+def _row(scene: Scene, place: int, status: StageStatus, longest: float) -> StageRow:
     attempts, stage, mine = scene.attempts, scene.fold.stages[place], scene.of_stage(place)
     good = mine[attempts.succeeded[mine]]
     times = attempts.took_ms[good]
@@ -181,20 +198,16 @@ def _row(scene: Scene, place: int, status: StageStatus | None, longest: float) -
     lateness = lateness_of(scene, place)
     end_ms = stage.ended_ms if stage.ended_ms is not None else scene.scale.end_ms
     began_ms = min(stage.began_ms, int(attempts.launch_ms[mine].min())) if len(mine) else stage.began_ms
-    state = status.state if status is not None else stage.state
-    if scene.ended and state == "RUNNING":
-        state = "FAILED"
+    state = "FAILED" if scene.ended and status.state == "RUNNING" else status.state
     return StageRow(
         place=place, label=stage.label, name=clipped(stage.name, _SHORT_NAME), state=state, epoch=stage.epoch,
-        tasks=status.tasks if status is not None else stage.tasks,
-        done=status.finished if status is not None else len(np.unique(attempts.index[good])),
-        failed=status.failed if status is not None else int(np.count_nonzero(attempts.failed[mine])),
+        tasks=status.tasks, done=status.finished, failed=status.failed,
         lost=int(np.count_nonzero(attempts.lost[mine])),
         took=took(max(0, end_ms - began_ms)), median=took(median), p95=took(p95), longest=took(most),
         low=percent((median or 0) / longest), box=percent(((p95 or 0) - (median or 0)) / longest),
         high=percent((most or 0) / longest),
         verdict=lateness.words, tone={"host": "bad", "skew": "warn", "uneven": "warn", "even": "calm"}[lateness.kind],
-        failure=stage.failure, known=status, metrics=status.metrics if status is not None else None,
+        failure=stage.failure, known=status,
     )  # fmt: skip
 
 
@@ -214,7 +227,7 @@ def _slowest(scene: Scene, mine: IntColumn) -> list[tuple[str, str, str, str]]:
     return found
 
 
-def _plot(scene: Scene, stage: StageSpan, mine: IntColumn, status: StageStatus | None, most: int) -> Plot:
+def _plot(scene: Scene, stage: StageSpan, mine: IntColumn, status: StageStatus, most: int) -> Plot:
     attempts = scene.attempts
     weight = np.nan_to_num(scene.speeds.ratio[mine]) + 1e3 * attempts.copies[mine] + 1e2 * attempts.failed[mine]
     shown = mine
@@ -225,7 +238,7 @@ def _plot(scene: Scene, stage: StageSpan, mine: IntColumn, status: StageStatus |
         shown = np.concatenate((out, rest[:: max(1, len(rest) // (most - len(out)))]))[:most]
     begin, end = int(attempts.launch_ms[mine].min()), int(attempts.launch_ms[mine].max())
     length = max(end - begin, 1)
-    threshold_ms = status.metrics.speculative_threshold_ms if status is not None and status.metrics else None
+    threshold_ms = status.metrics.speculative_threshold_ms if status.metrics else None
     top = max(float(attempts.took_ms[mine].max()), threshold_ms or 0.0, 1.0) * 1.06
     dots = [
         Dot(
