@@ -379,6 +379,23 @@ class TestTasks:
             "0.0", "the copy", "w1, 5.1 s", "w2, 3.0 s", "slow: 4.0 x", 0
         )  # fmt: skip
 
+    def test_each_of_two_copies_has_its_own_reason_and_its_balance(self) -> None:
+        retry = msgspec.structs.replace(STAGE, stage_attempt=1)
+        first = msgspec.structs.replace(_copy("slow"), stage_attempt=1, index=2)
+        found = scene(
+            attempt(), STAGE, *slow_host(), retry, first, msgspec.structs.replace(first, reason="slow again"),
+            task(2, stage_attempt=1, task_id=20, host="w2", state="KILLED", finish_ms=START_MS + 14_000),
+            task(2, stage_attempt=1, task_id=21, attempt=1, host="w0", speculative=True, state="FAILED",
+                 launch_ms=START_MS + 6_000, finish_ms=START_MS + 8_000),
+            task(2, stage_attempt=1, task_id=22, attempt=2, host="w1", speculative=True,
+                 launch_ms=START_MS + 9_000, finish_ms=START_MS + 14_000),
+        )  # fmt: skip
+        copies, _ = copy_rows(found)
+        assert [(one.task, one.balance, one.why) for one in copies] == [
+            ("0.2 (stage attempt 1)", "about 19 s gained", "slow again"),
+            ("0.2 (stage attempt 1)", "2.0 s wasted", "slow"),
+        ]
+
     def test_a_copy_that_never_started_says_why(self) -> None:
         found = scene(
             attempt(), STAGE, _copy("slow"),

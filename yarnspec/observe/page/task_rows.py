@@ -101,15 +101,18 @@ def copy_rows(scene: Scene) -> tuple[list[CopyRow], int]:
     copied = np.flatnonzero(attempts.copies)
     keys = attempts.task_keys
     newest = copied[np.argsort(-attempts.launch_ms[copied], kind="stable")][: scene.few(_MOST_COPIES)]
-    asked = {(one.stage, one.index): one for one in scene.fold.copies}
+    started: dict[tuple[int, int], list[CopyAsked]] = {}
+    for one in scene.fold.copies:
+        if not one.not_started:
+            started.setdefault((one.stage, one.index), []).append(one)
     of_task: dict[int, list[int]] = {}
     for row in np.flatnonzero(np.isin(keys, keys[newest])).tolist():
         of_task.setdefault(int(keys[row]), []).append(row)
-    rows = [_copy(scene, row, of_task[int(keys[row])], asked) for row in newest.tolist()]
+    rows = [_copy(scene, row, of_task[int(keys[row])], started) for row in newest.tolist()]
     never = [one for one in scene.fold.copies if one.not_started][-scene.few(50) :]
     for one in reversed(never):
-        stage = scene.fold.stages[one.stage].stage
-        rows.append(CopyRow(f"{stage}.{one.index}", "-", "never started", "-", "calm", one.not_started, one.reason))
+        name = scene.fold.stages[one.stage].task(one.index)
+        rows.append(CopyRow(name, "-", "never started", "-", "calm", one.not_started, one.reason))
     return rows, len(copied) - len(newest)
 
 
@@ -129,7 +132,7 @@ def _task(scene: Scene, rows: list[int]) -> TaskRow:
         which = "copy" if attempts.speculative[winner] == 1 else "attempt"
         outcome = f"{which} {int(attempts.attempt[winner])} finished, {took(end - begin)} in all"
     return TaskRow(
-        task=f"{scene.fold.stages[place].stage}.{index}",
+        task=scene.fold.stages[place].task(index),
         outcome=outcome,
         attempts=[
             AttemptRow(
@@ -148,7 +151,7 @@ def _task(scene: Scene, rows: list[int]) -> TaskRow:
     )  # fmt: skip
 
 
-def _copy(scene: Scene, row: int, rows: list[int], asked: dict[tuple[int, int], CopyAsked]) -> CopyRow:
+def _copy(scene: Scene, row: int, rows: list[int], started: dict[tuple[int, int], list[CopyAsked]]) -> CopyRow:
     attempts = scene.attempts
     place, index = int(attempts.stage[row]), int(attempts.index[row])
     originals = [one for one in rows if attempts.speculative[one] != 1]
@@ -158,16 +161,21 @@ def _copy(scene: Scene, row: int, rows: list[int], asked: dict[tuple[int, int], 
     if attempts.state[row] == State.RUNNING:
         won, tone, balance = "both run", "calm", ""
     elif winner == row:
-        won, tone, balance = "the copy", "good", "the original was ended"
+        gained = _gained_ms(scene, row, original)
+        balance = f"about {took(gained)} gained" if gained else "the gain is not known"
+        won, tone = "the copy", "good"
     else:
         won = "none" if winner is None else "the original" if winner == original else "another attempt"
         tone, balance = "warn", f"{took(copy_took)} wasted"
-    why = asked.get((place, index))
-    reason = why.reason if why is not None else ""
+    copies = sorted((one for one in rows if attempts.speculative[one] == 1), key=lambda one: attempts.launch_ms[one])
+    asked = started.get((place, index), [])
+    # The newest copies are those that were asked for last: the oldest requests may be forgotten.
+    nth = copies.index(row) - max(0, len(copies) - len(asked))
+    reason = asked[nth].reason if nth >= 0 and asked else ""
     if not reason and (place, index) in scene.fold.verdicts:
         reason = scene.fold.verdicts[place, index][1].reason
     return CopyRow(
-        task=f"{scene.fold.stages[place].stage}.{index}",
+        task=scene.fold.stages[place].task(index),
         original=f"{scene.host_at(original)}, {took(int(attempts.took_ms[original]))}" if original is not None else "-",
         copy=f"{scene.host_at(row)}, {took(copy_took)}" + (", failed" if attempts.failed[row] else ""),
         winner=won,
@@ -175,3 +183,12 @@ def _copy(scene: Scene, row: int, rows: list[int], asked: dict[tuple[int, int], 
         balance=balance,
         why=clipped(reason, 240),
     )
+
+
+def _gained_ms(scene: Scene, copy: int, original: int | None) -> int:
+    """About how much earlier the copy ended than the original would have, by the slowness of the original's host."""
+    attempts = scene.attempts
+    if original is None or attempts.host[original] < 0:
+        return 0
+    whole = float(scene.speeds.factor[attempts.host[original]]) * int(attempts.took_ms[copy])
+    return max(0, int(attempts.launch_ms[original] + whole - attempts.finish_ms[copy]))
