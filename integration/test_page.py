@@ -229,7 +229,7 @@ def the_report(yarnspec: Yarnspec, application: str, directory: Path) -> None:
     text = file.read_text()
     assert len(text.encode()) < 1_500_000
     status = yarnspec("status", application, "-o", "json").expect(0).document
-    shown = re.search(r'<pre tabindex="0">(.*?)</pre>', text, re.DOTALL)
+    shown = re.search(r'<pre id="status-json" tabindex="0">(.*?)</pre>', text, re.DOTALL)
     assert shown is not None
     assert json.loads(html.unescape(shown[1])) == status
     as_the_schemas_say(yarnspec, application, status)
