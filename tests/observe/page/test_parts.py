@@ -462,6 +462,18 @@ class TestSentences:
                 ranks.index(one.tone) for one in told_now[:-1]
             )
 
+    def test_the_directories_of_a_program_and_the_details_of_a_wait_are_left_out(self) -> None:
+        name = "collect at /data/1/yarn/local/usercache/me/appcache/application_1_0001/container_1/job.py:7"
+        why = events.PendingExplained(reason="no host satisfies the constraints Details : notin,node,w1:notin,node,w2")
+        wanted, end = events.TargetExecutorsChanged(count=2), events.StageFinished(stage=0, stage_attempt=0)
+        twice = [task(0), task(0, task_id=1, attempt=1)]
+        fold, document = folded(told(attempt(), wanted, why, msgspec.structs.replace(STAGE, name=name), *twice, end))
+        text = page(fold, document, START_MS + 60_000).partition('<section id="events"')[0]
+        assert text.count("collect at job.py:7") >= 2
+        assert "no host satisfies the constraints" in text
+        assert "usercache" not in text
+        assert "Details" not in text
+
     def test_a_run_without_trouble_has_three(self) -> None:
         end = commands.FinishApplication(reason="the program ended", status="SUCCEEDED", exit_code=0)
         even = [task(index, host=f"w{index % 3}") for index in range(12)]

@@ -25,6 +25,7 @@ from yarnspec.observe.page.sentences import sentences, summary
 from yarnspec.observe.page.stage_rows import MOST_PLOTS, stage_rows
 from yarnspec.observe.page.task_rows import copy_rows, task_groups
 from yarnspec.observe.page.timeline import timeline
+from yarnspec.observe.status.progress import short_reason
 
 _WHOLE_STATUS_BYTES = 160 * 1024
 MOST_BYTES = 1_450_000
@@ -199,6 +200,7 @@ def _environment() -> jinja2.Environment:
     environment.filters |= {
         "took": took, "at_time": at_time, "day_clock": day_clock, "span": span, "zone": zone, "number": _number,
         "bytes": _bytes, "percent": percent, "brief": brief, "safe_link": _safe_link, "clip": clipped,
+        "short_reason": short_reason,
     }  # fmt: skip
     environment.globals |= {"signs": _SIGNS}
     return environment

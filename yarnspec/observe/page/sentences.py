@@ -15,6 +15,7 @@ from yarnspec.observe.page.drawing import times, took
 from yarnspec.observe.page.scene import Scene
 from yarnspec.observe.page.spans import BlockSpan, Moment
 from yarnspec.observe.page.stage_rows import lateness_of
+from yarnspec.observe.status.progress import short_reason, short_stage
 
 _LEAST, _MOST = 3, 6
 _MOST_OF_A_KIND = 2
@@ -64,7 +65,7 @@ def _longest_stage(scene: Scene) -> list[Sentence]:
     if not stages:
         return []
     longest = max(stages, key=lambda one: (one.ended_ms or 0) - one.began_ms)
-    name = f" ({clipped(longest.name, _LONG_NAME)})" if longest.name else ""
+    name = f" ({clipped(short_stage(longest.name), _LONG_NAME)})" if longest.name else ""
     length = took((longest.ended_ms or 0) - longest.began_ms)
     return [Sentence("calm", f"Stage {longest.label}{name} took longest: {length} of {took(scene.scale.length_ms)}.")]
 
@@ -270,7 +271,7 @@ def _waiting(scene: Scene) -> list[Sentence]:
     missing = document.wanted_containers - document.running_containers
     if scene.ended or missing <= 0 or not document.started_ms:
         return []
-    why = f": {_short(document.pending_reason)}" if document.pending_reason else "."
+    why = f": {_short(short_reason(document.pending_reason))}" if document.pending_reason else "."
     text = f"{missing} of {_count(document.wanted_containers, 'wanted executor')} do not run yet{why}"
     return [Sentence("warn", text)]
 

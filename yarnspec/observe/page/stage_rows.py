@@ -16,6 +16,7 @@ from yarnspec.observe.page.scene import Scene
 from yarnspec.observe.page.spans import StageSpan
 from yarnspec.observe.page.speeds import LATE_FACTOR
 from yarnspec.observe.page.timeline import kind_of
+from yarnspec.observe.status.progress import short_stage
 
 _MOST_STAGES = 200
 MOST_PLOTS = 40
@@ -200,7 +201,8 @@ def _row(scene: Scene, place: int, status: StageStatus, longest: float) -> Stage
     began_ms = min(stage.began_ms, int(attempts.launch_ms[mine].min())) if len(mine) else stage.began_ms
     state = "FAILED" if scene.ended and status.state == "RUNNING" else status.state
     return StageRow(
-        place=place, label=stage.label, name=clipped(stage.name, _SHORT_NAME), state=state, epoch=stage.epoch,
+        place=place, label=stage.label, name=clipped(short_stage(stage.name), _SHORT_NAME), state=state,
+        epoch=stage.epoch,
         tasks=status.tasks, done=status.finished, failed=status.failed,
         lost=int(np.count_nonzero(attempts.lost[mine])),
         took=took(max(0, end_ms - began_ms)), median=took(median), p95=took(p95), longest=took(most),

@@ -12,6 +12,7 @@ from yarnspec.observe.page.drawing import Scale, took
 from yarnspec.observe.page.scene import Scene
 from yarnspec.observe.page.spans import CopyAsked
 from yarnspec.observe.page.timeline import kind_of
+from yarnspec.observe.status.progress import short_stage
 
 _MOST_OF_A_STAGE = 200
 _MOST_TASKS = 700
@@ -88,7 +89,7 @@ def task_groups(scene: Scene) -> list[TaskGroup]:
         stage = scene.fold.stages[place]
         groups.append(
             TaskGroup(
-                place=place, label=stage.label, name=clipped(stage.name, 80),
+                place=place, label=stage.label, name=clipped(short_stage(stage.name), 80),
                 tasks=[_task(scene, rows) for _, rows in shown], more=len(tasks) - len(shown),
             )
         )  # fmt: skip
