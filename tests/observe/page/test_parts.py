@@ -15,6 +15,7 @@ from tests.observe.page.records_to_draw import START_MS, attempt, begun, folded,
 from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.observations import State
 from yarnspec.core.messages.recoveryevents import ShuffleRestored
+from yarnspec.observe.forms.document import CopyTotals, SpeculationStatus
 from yarnspec.observe.forms.moments import at_time, day_clock
 from yarnspec.observe.page import attempts, page_fold
 from yarnspec.observe.page.attempts import LOST_WITH_DRIVER, AttemptTable
@@ -26,7 +27,7 @@ from yarnspec.observe.page.page import page
 from yarnspec.observe.page.scene import Scene, scene_of
 from yarnspec.observe.page.sentences import sentences
 from yarnspec.observe.page.stage_rows import lateness_of, stage_rows
-from yarnspec.observe.page.task_rows import copy_rows, task_groups
+from yarnspec.observe.page.task_rows import copy_rows, ledger_of, task_groups
 from yarnspec.observe.page.timeline import timeline
 
 STAGE = events.StageStarted(stage=0, stage_attempt=0, name="count", tasks=12)
@@ -395,6 +396,20 @@ class TestTasks:
             ("0.2 (stage attempt 1)", "about 19 s gained", "slow again"),
             ("0.2 (stage attempt 1)", "2.0 s wasted", "slow"),
         ]
+
+    def test_the_ledger_has_all_copies_also_while_the_next_attempt_does_not_know_of_them(self) -> None:
+        copied = task(0, task_id=1, attempt=1, speculative=True, host="w2", finish_ms=START_MS + 5_000)
+        fold, document = folded(told(attempt(), STAGE, _copy("slow"), copied))
+        known = ledger_of(scene_of(fold, document, START_MS + 60_000))
+        assert known is document.speculation.ledger  # type: ignore[union-attr]
+        behind = SpeculationStatus(
+            enabled=True, detector="progress", slow_tasks=0, ledger=CopyTotals(copies_launched=0)
+        )
+        found = scene_of(fold, msgspec.structs.replace(document, speculation=behind), START_MS + 60_000)
+        ledger = ledger_of(found)
+        assert ledger is not None
+        assert (ledger.copies_launched, ledger.copies_won, ledger.spent_ms, ledger.gained_ms) == (1, 1, 2_000, None)
+        assert len(copy_rows(found)[0]) == 1
 
     def test_a_copy_that_never_started_says_why(self) -> None:
         found = scene(

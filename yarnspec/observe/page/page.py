@@ -22,8 +22,8 @@ from yarnspec.observe.page.host_rows import host_rows
 from yarnspec.observe.page.page_fold import SHOWN_EVENTS, PageFold
 from yarnspec.observe.page.scene import Scene, scene_of
 from yarnspec.observe.page.sentences import sentences, summary
-from yarnspec.observe.page.stage_rows import MOST_PLOTS, stage_rows
-from yarnspec.observe.page.task_rows import copy_rows, task_groups
+from yarnspec.observe.page.stage_rows import stage_rows
+from yarnspec.observe.page.task_rows import copy_rows, ledger_of, task_groups
 from yarnspec.observe.page.timeline import timeline
 from yarnspec.observe.status.progress import short_reason
 
@@ -118,10 +118,11 @@ def _context(scene: Scene, source: Source, live: Live | None) -> dict[str, Any]:
         "hosts": hosts,
         "more_hosts": more_hosts,
         "stages": stages,
-        "plots": scene.few(MOST_PLOTS),
+        "plots": sum(one.plot is not None for one in stages),
         "more_stages": more_stages,
         "groups": task_groups(scene),
         "copies": copies,
+        "ledger": ledger_of(scene),
         "more_copies": more_copies,
         "executors": over_time(scene),
         "resources": resources_in_words(document.resources, scene.now_ms) if document.resources is not None else "",

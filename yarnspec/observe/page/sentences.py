@@ -15,6 +15,7 @@ from yarnspec.observe.page.drawing import times, took
 from yarnspec.observe.page.scene import Scene
 from yarnspec.observe.page.spans import BlockSpan, Moment
 from yarnspec.observe.page.stage_rows import lateness_of
+from yarnspec.observe.page.task_rows import ledger_of
 from yarnspec.observe.status.progress import short_reason, short_stage
 
 _LEAST, _MOST = 3, 6
@@ -277,10 +278,9 @@ def _waiting(scene: Scene) -> list[Sentence]:
 
 
 def _copies(scene: Scene) -> list[Sentence]:
-    speculation = scene.document.speculation
-    if speculation is None or not speculation.ledger.copies_launched:
+    ledger = ledger_of(scene)
+    if ledger is None or not ledger.copies_launched:
         return _copies_of_spark(scene)
-    ledger = speculation.ledger
     words = f"{_count(ledger.copies_launched, 'copy', 'copies')} ran, {ledger.copies_won:,} of them finished first"
     if ledger.gained_ms:
         words += f": about {took(ledger.gained_ms)} of tasks' time gained, {took(ledger.wasted_ms or 0)} wasted"

@@ -19,7 +19,7 @@ from yarnspec.observe.page.timeline import kind_of
 from yarnspec.observe.status.progress import short_stage
 
 _MOST_STAGES = 200
-MOST_PLOTS = 40
+_MOST_PLOTS = 40
 _MOST_DOTS = 500
 _DOTS_IN_ALL = 4_000
 _SLOWEST = 10
@@ -116,7 +116,7 @@ def stage_rows(scene: Scene) -> tuple[list[StageRow], int]:
         told = known.get((stage.stage, stage.stage_attempt)) if stage.epoch == newest_epoch else None
         status = told if told is not None else _counted(scene, place)
         row = _row(scene, place, status, longest)
-        if len(mine) and dots > 0 and len(rows) < scene.few(MOST_PLOTS):
+        if len(mine) and dots > 0 and len(rows) < scene.few(_MOST_PLOTS):
             row.slowest = _slowest(scene, mine)
             row.plot = _plot(scene, stage, mine, status, min(_MOST_DOTS, dots))
             dots -= len(row.plot.dots)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from yarnspec.core.messages.observations import State
+from yarnspec.observe.forms.document import CopyTotals
 from yarnspec.observe.forms.told import clipped
 from yarnspec.observe.page.drawing import Scale, took
 from yarnspec.observe.page.scene import Scene
@@ -115,6 +117,25 @@ def copy_rows(scene: Scene) -> tuple[list[CopyRow], int]:
         name = scene.fold.stages[one.stage].task(one.index)
         rows.append(CopyRow(name, "-", "never started", "-", "calm", one.not_started, one.reason))
     return rows, len(copied) - len(newest)
+
+
+def ledger_of(scene: Scene) -> CopyTotals | None:
+    """The ledger of all copies. An application attempt that has just begun does not know of those of earlier ones."""
+    attempts, speculation = scene.attempts, scene.document.speculation
+    if speculation is None or np.count_nonzero(attempts.copies) <= speculation.ledger.copies_launched:
+        return speculation.ledger if speculation is not None else None
+    ended, won = attempts.copies & ~attempts.running, attempts.copies & attempts.succeeded
+    return msgspec.structs.replace(
+        speculation.ledger,
+        copies_launched=int(np.count_nonzero(attempts.copies)),
+        copies_running=int(np.count_nonzero(attempts.copies & attempts.running)),
+        copies_won=int(np.count_nonzero(won)),
+        copies_failed=int(np.count_nonzero(attempts.copies & attempts.failed)),
+        copies_cancelled=int(np.count_nonzero(attempts.copies & (attempts.killed | attempts.lost))),
+        gained_ms=None,
+        spent_ms=int(attempts.took_ms[ended].sum()),
+        wasted_ms=int(attempts.took_ms[ended & ~won].sum()),
+    )
 
 
 def _task(scene: Scene, rows: list[int]) -> TaskRow:
