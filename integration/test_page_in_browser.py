@@ -74,9 +74,9 @@ def test_it_can_be_read_without_a_script(report: Path) -> None:
 def test_what_has_the_focus_keeps_it_when_the_page_is_drawn_again() -> None:
     history = recorded(18)[:-1]
     bodies = []
-    for tag, records in enumerate((len(history) - 40, len(history))):
+    for number, records in enumerate((len(history) - 40, len(history))):
         fold, document = folded(history[:records])
-        live = Live(body_path="yarnspec/body", spark_path="spark/jobs/", tag=str(tag), every_s=0.05)
+        live = Live(body_path="yarnspec/body", spark_path="spark/jobs/", tag=str(number), every_s=0.05)
         bodies.append(body(fold, document, fold.last_ms, live=live))
     first = page_around(bodies[0], document, live)
 
