@@ -39,7 +39,8 @@ def command(*, what: str, file: str | None, show: bool, settings: Options) -> No
 
     APP is an application of yarnspec, running or ended. LOG is an event log of Spark, of a job on any master: a file,
     or the directory of a rolled log. If the log is in HDFS, copy it with `hdfs dfs -get` first. The page opens offline
-    and asks nobody for anything. The page of a log shows the same as `yarnspec replay`.
+    and asks nobody for anything. The page of a log shows what `yarnspec replay` finds. In a long job the page looks for
+    slow tasks less often than `replay`, and says so.
     """
     if file == "-" and show:
         message = "--open needs a file: leave out `-o -`"

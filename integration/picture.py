@@ -17,7 +17,7 @@ from tests.observe.page.records_to_draw import drawn, recorded
 
 ROOT = Path(__file__).parent.parent
 PICTURE, HOSTS_PICTURE = ROOT / "docs" / "page.png", ROOT / "docs" / "page-hosts.png"
-TEMPLATES = ROOT / "yarnspec/observe/page/templates"
+PAGE = ROOT / "yarnspec/observe/page"
 SEED = 18
 _KEYWORD = b"yarnspec-templates"
 _HEAD_BYTES = 8 + 12 + 13
@@ -33,16 +33,16 @@ def main() -> int:
         file = Path(directory) / "page.html"
         file.write_text(drawn(recorded(SEED)), encoding="utf-8")
         with browser.browser_page(file.as_uri()) as (page, _, _):
-            PICTURE.write_bytes(stamped(page.screenshot(), templates_digest()))
+            PICTURE.write_bytes(stamped(page.screenshot(), page_digest()))
         with browser.browser_page(file.as_uri(), dark=True) as (page, _, _):
             hosts = page.locator("#hosts").screenshot()
-            HOSTS_PICTURE.write_bytes(stamped(hosts, templates_digest()))
+            HOSTS_PICTURE.write_bytes(stamped(hosts, page_digest()))
     return 0
 
 
-def templates_digest() -> str:
-    """Which templates and styles a picture shows."""
-    shown = sorted(one for one in TEMPLATES.iterdir() if one.suffix in (".html", ".css"))
+def page_digest() -> str:
+    """Which page a picture shows: its templates and styles, and the code that draws it."""
+    shown = sorted(one for one in (*PAGE.glob("*.py"), *PAGE.glob("templates/*")) if one.suffix != ".js")
     digest = hashlib.sha256()
     for one in shown:
         digest.update(one.name.encode() + b"\0" + one.read_bytes() + b"\0")

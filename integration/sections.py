@@ -55,7 +55,10 @@ def _rows(section: Element, *columns: int) -> list[str]:
 
 
 def _items(section: Element, kind: str) -> list[str]:
-    """The items of its lists of a kind."""
+    """The items of its lists of a kind, without the time since the beginning, which YARN knows better after the end."""
+    for time in section.iter("time"):
+        for since in time.findall("small"):
+            time.remove(since)
     lists = [one for tag in ("ul", "ol") for one in section.iter(tag) if kind in (one.get("class") or "").split()]
     return [_text(item) for one in lists for item in one.iter("li")]
 
@@ -79,8 +82,8 @@ _LASTING: dict[str, Callable[[Element], list[str]]] = {
     "timeline": lambda one: [*_titles(one), *_items(one, "moments")],
     # Host, done, failed, ended early, lost with the driver, copied away.
     "hosts": lambda one: _rows(one, 0, 6, 7, 8, 9, 10),
-    # Stage, tasks, failed, took, median, 95 %, longest.
-    "stages": lambda one: _rows(one, 0, 1, 2, 3, 4, 5, 6),
+    # Stage, tasks, failed, took, median, 95 %, longest, slow now, copies, gained and wasted.
+    "stages": lambda one: _rows(one, 0, 1, 2, 3, 4, 5, 6, 9, 10, 11),
     "attempts": _task_texts,
     # Task, original, copy, first.
     "copies": lambda one: _rows(one, 0, 1, 2, 3),

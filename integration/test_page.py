@@ -91,6 +91,7 @@ def test_the_page_of_a_running_application(
     with open_page(url) as seen:
         seen.beside_a_slow_host(slow)
         wait_for("the block on the page", lambda: re.search(rf"<b>{slow}</b>[^\n]*blocked", fetched(url)), 90)
+        wait_for("a stage that blames it", lambda: re.search(rf"slow host: [^<]*\b{slow}\b", fetched(url)), 60)
         cluster.mini.host_slow(slow, 1)
         write_sizes(tmp_path, [500] * 8)
         wait_for("attempts that run for long", lambda: running_for_long(fetched(url)), 90)
@@ -228,7 +229,7 @@ def the_report(yarnspec: Yarnspec, application: str, directory: Path) -> None:
     text = file.read_text()
     assert len(text.encode()) < 1_500_000
     status = yarnspec("status", application, "-o", "json").expect(0).document
-    shown = re.search(r'<pre tabindex="0">(.*?)</pre>', text, re.DOTALL)
+    shown = re.search(r'<pre id="status-json" tabindex="0">(.*?)</pre>', text, re.DOTALL)
     assert shown is not None
     assert json.loads(html.unescape(shown[1])) == status
     as_the_schemas_say(yarnspec, application, status)

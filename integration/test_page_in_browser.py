@@ -10,7 +10,7 @@ import pytest
 from integration import browser
 from integration.sections import SECTIONS
 from tests.observe.page.records_to_draw import START_MS, attempt, drawn, folded, recorded, told
-from yarnspec.observe.page.page import Live, body, page
+from yarnspec.observe.page.page import Live, body, page, page_around
 
 if TYPE_CHECKING:
     from playwright.sync_api import Route
@@ -69,6 +69,38 @@ def test_it_can_be_read_without_a_script(report: Path) -> None:
         assert not page.locator(".filter").is_visible()
         page.locator("#zoom-4").check(force=True)
         assert page.locator(".inner").evaluate("one => one.clientWidth") > 4 * 900
+
+
+def test_what_has_the_focus_keeps_it_when_the_page_is_drawn_again() -> None:
+    history = recorded(18)[:-1]
+    bodies = []
+    for number, records in enumerate((len(history) - 40, len(history))):
+        fold, document = folded(history[:records])
+        live = Live(body_path="yarnspec/body", spark_path="spark/jobs/", tag=str(number), every_s=0.05)
+        bodies.append(body(fold, document, fold.last_ms, live=live))
+    first = page_around(bodies[0], document, live)
+
+    def answer(route: Route) -> None:
+        after = route.request.url.partition("?after=")[2]
+        told = f"<!--page-->{bodies[1 - int(after)]}" if after else first
+        route.fulfill(body=told, content_type="text/html")
+
+    with browser.empty_page() as opened:
+        opened.route("**/*", answer)
+        opened.goto(PROXIED)
+        for focused in (
+            "to-hosts",
+            "to-spark",
+            "timeline-hosts",
+            "table-stages",
+            "zoom-1",
+            "filter",
+            "of-all-of-status",
+        ):
+            opened.locator(f"#{focused}").focus()
+            for tag in ("0", "1", "0"):
+                opened.locator(f"[data-part=top][data-seq='{tag}']").wait_for()
+            assert opened.evaluate("document.activeElement.id") == focused
 
 
 def test_an_open_page_outlasts_what_the_proxy_answers_between_attempts() -> None:

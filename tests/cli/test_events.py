@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import io
+from typing import Any
 
 from hypothesis import given
 
 from tests.observe.messages import messages
 from yarnspec.cli.events import _print
-from yarnspec.core.messages.commands import Command, JudgeTasks, Verdict
-from yarnspec.core.messages.events import DriverLost, Event, JobStarted
+from yarnspec.core.messages.commands import BlockHost, Command, JudgeTasks, Verdict
+from yarnspec.core.messages.events import DriverLost, Event, JobStarted, TaskFinished
+from yarnspec.observe.forms.moments import clock
 from yarnspec.observe.forms.records import decode, encode, record_of
+
+TASK: dict[str, Any] = {
+    "stage": 3, "stage_attempt": 0, "index": 7, "attempt": 0, "task_id": 7, "executor_id": "1", "host": "h4",
+    "state": "SUCCESS",
+}  # fmt: skip
 
 
 def line_of(message: Event | Command) -> str:
@@ -39,6 +46,14 @@ def test_a_line_of_verdicts_names_their_tasks() -> None:
     assert "verdicts=3.7@h4,3.7@h4" in line
     assert "and 2 more (10 tasks are slow)" in line
     assert len(line) < 200
+    assert "verdicts=3.7@h4, late (1 task is slow)" in line_of(JudgeTasks(verdicts=(verdict,), reason="1 task is slow"))
+
+
+def test_times_are_clock_times_and_spans_stay_numbers() -> None:
+    until_ms = 1_700_000_167_759
+    block = BlockHost(reason="r", host="h1", until_ms=until_ms, by="me")
+    assert f"host=h1 until={clock(until_ms)} by=me (r)" in line_of(block)
+    assert "launch_ms=1" in line_of(TaskFinished(**TASK, launch_ms=1, finish_ms=until_ms))
 
 
 def test_what_a_terminal_would_obey_is_not_printed() -> None:

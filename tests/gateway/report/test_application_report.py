@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import html5lib
@@ -12,6 +13,7 @@ from tests.cli.test_application_commands import BLOCKED, STAGE_OF_TWO, STARTED
 from tests.cli.test_replay import SLOW_HOST, write_log
 from tests.gateway.cluster import APP, HOSTS, HandMadeCluster, HandMadeNegotiator, report
 from yarnspec.core.messages import commands, events
+from yarnspec.gateway.report import log_report
 
 
 @pytest.fixture(autouse=True)
@@ -23,6 +25,13 @@ def page_at(path: str) -> str:
     text = Path(path).read_text(encoding="utf-8")
     html5lib.HTMLParser(strict=True).parse(text)
     return text
+
+
+def cells_of_hosts(text: str) -> list[list[str]]:
+    section = re.search(r'<section id="hosts".*?</section>', text, re.DOTALL)
+    assert section is not None
+    rows = re.findall(r'<tr><th scope="row">.*?</tr>', section[0])
+    return [[re.sub("<[^>]*>", "", cell) for cell in re.findall("<t[hd].*?</t[hd]>", row)] for row in rows]
 
 
 def test_a_running_application(yarnspec: Run, negotiator: HandMadeNegotiator) -> None:
@@ -75,6 +84,19 @@ def test_a_log_of_sparks_is_drawn_with_what_replay_finds(yarnspec: Run, tmp_path
     assert f"Host {SLOW_HOST} took 4.0 times as long as others" in text
     assert "yarnspec would have found it slow after" in text
     assert "The log has no end" in text
+    assert "For this page the detector looked every" not in text
+    assert "<dt>executors running</dt><dd>-</dd>" in text
+    assert "<dt>wanted</dt><dd>-</dd>" in text
+    assert {one[4] for one in cells_of_hosts(text)} == {"-"}
+    assert "yarnspec status" not in text
+
+
+def test_a_long_log_is_looked_at_less_often_than_replay_does_and_that_is_said(
+    yarnspec: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_report, "_LOOKS", 3)
+    yarnspec("report", str(write_log(tmp_path / "app-1", slowness=4)))
+    assert "`yarnspec replay` looks every 0.5 s: it may find more slow tasks" in page_at("app-1.html")
 
 
 def test_an_application_without_records_still_has_a_page(yarnspec: Run, cluster: HandMadeCluster) -> None:

@@ -31,6 +31,7 @@ from yarnspec.observe.status.status_fold import StatusFold
 
 HTML = "{http://www.w3.org/1999/xhtml}"
 SVG = "{http://www.w3.org/2000/svg}"
+FOCUSABLE = {f"{HTML}{name}" for name in ("a", "summary", "input")}
 STAGE = events.StageStarted(stage=0, stage_attempt=0, name="count at job.py:3", tasks=2)
 KILLED = commands.FinishApplication(reason="killed by me", status="KILLED", exit_code=7)
 LOST = "its application master ended with exit code 137"
@@ -42,7 +43,7 @@ def parsed(text: str) -> Element:
 
 
 def status_of(text: str) -> StatusDocument:
-    said = re.search(r'<pre tabindex="0">(.*?)</pre>', text, re.DOTALL)
+    said = re.search(r'<pre id="status-json" tabindex="0">(.*?)</pre>', text, re.DOTALL)
     assert said is not None
     return msgspec.json.decode(html.unescape(said[1]), type=StatusDocument)
 
@@ -91,6 +92,9 @@ def test_a_page_is_strict_html_with_all_sections_and_says_what_status_says(histo
             assert svg.get("aria-hidden") == "true" or (svg.get("role") == "img" and svg.get("aria-label"))
     ids = [one.get("id") for one in root.iter() if one.get("id")]
     assert len(ids) == len(set(ids))
+    # The script finds by its id what had the focus before a refresh.
+    focusable = [one for one in root.iter() if one.tag in FOCUSABLE or one.get("tabindex") is not None]
+    assert [one.attrib for one in focusable if not one.get("id") and one.get("class") != "skip"] == []
 
 
 def test_a_report_asks_nobody_for_anything() -> None:
@@ -233,12 +237,12 @@ def test_the_driver_that_went_on_with_outputs_is_told_first() -> None:
     restored = ShuffleRestored(
         shuffle=0, wanted=4, restored=3, waited_ms=5, by_host={"w1": 3}, not_restored={"gone": 1}
     )
-    history = [*three_attempts()[:-1], *told(restored, epoch=12, step_ms=90_000)]
+    history = [*three_attempts()[:-1], *told(restored, epoch=11, step_ms=90_000)]
     words = parsed(drawn(history)).find(f".//{HTML}section[@id='words']")
     assert words is not None
     first = "".join(words.find(f".//{HTML}li").itertext())  # type: ignore[union-attr]
     assert "The driver or the application master died twice" in first
-    assert "2 tasks of 2 stages finished in 2 driver epochs" in drawn(three_attempts())
+    assert "and 3 driver epochs: 2 tasks finished, in 2 stages." in drawn(three_attempts())
     assert "exit code 137" in first
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import msgspec
@@ -14,7 +15,8 @@ from tests.observe.page.records_to_draw import START_MS, attempt, begun, folded,
 from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.observations import State
 from yarnspec.core.messages.recoveryevents import ShuffleRestored
-from yarnspec.observe.forms.moments import at_time
+from yarnspec.observe.forms.document import CopyTotals, SpeculationStatus
+from yarnspec.observe.forms.moments import at_time, day_clock
 from yarnspec.observe.page import attempts, page_fold
 from yarnspec.observe.page.attempts import LOST_WITH_DRIVER, AttemptTable
 from yarnspec.observe.page.container_rows import over_time
@@ -25,7 +27,7 @@ from yarnspec.observe.page.page import page
 from yarnspec.observe.page.scene import Scene, scene_of
 from yarnspec.observe.page.sentences import sentences
 from yarnspec.observe.page.stage_rows import lateness_of, stage_rows
-from yarnspec.observe.page.task_rows import copy_rows, task_groups
+from yarnspec.observe.page.task_rows import copy_rows, ledger_of, task_groups
 from yarnspec.observe.page.timeline import timeline
 
 STAGE = events.StageStarted(stage=0, stage_attempt=0, name="count", tasks=12)
@@ -100,7 +102,15 @@ class TestAttempts:
         }
         assert {one.host: (one.lost, one.killed) for one in host_rows(found)[0]}["w9"] == (1, 0)
         assert [one.lost for one in stage_rows(found)[0]] == [1, 0]
-        assert any("1 task attempt ran then and was lost" in one.text for one in sentences(found))
+        first = sentences(found)[0].text
+        between = f"between {day_clock(START_MS + 4_000)} and {day_clock(START_MS + 9_000)}"
+        assert first.startswith(f"B{between[1:]} the application master died: attempt 1 was lost, it was lost. 1 task")
+        assert "1 task attempt ran then and was lost" in first
+        assert "The first new task began after 6.0 s." in first
+        [death] = [one for one in fold.moments if one.kind == "lost"]
+        assert (found.scale.at(death.time_ms), "lost", death.text) in timeline(found).moments
+        shown = re.sub("<[^>]*>", "", page(fold, document, START_MS + 60_000))
+        assert f"{between} (3s) the application master died: attempt 1 was lost, it was lost" in shown
 
     def test_nothing_runs_in_an_application_that_was_killed(self) -> None:
         fold, document = folded(told(attempt(), STAGE, task(0), begun(3)))
@@ -305,8 +315,42 @@ class TestStages:
         one_late = [*even[:-1], task(11, host="w1", finish_ms=START_MS + 43_000)]
         verdict = lateness_of(scene(attempt(), STAGE, *one_late), 0)
         assert verdict.kind == "uneven"
-        assert "task 11 took 8.0 times as long" in verdict.words
+        assert "task 11 took 8.0 times as long as usual in its stage, and no host is to blame" in verdict.words
         assert lateness_of(scene(attempt(), STAGE, *even), 0).kind == "even"
+
+    @pytest.mark.parametrize("late_on_w2", [5, 1], ids=["most of its tasks are late", "it was blocked then"])
+    def test_a_host_is_to_blame_for_the_worst_task_however_many_are_late_elsewhere(self, late_on_w2: int) -> None:
+        late = {"w0": (3, 20), "w1": (3, 20), "w2": (late_on_w2, 50)}  # so many of eight, and for how many seconds
+        tasks = [
+            task(number, host=host, finish_ms=START_MS + 3_000 + 1_000 * (seconds if number % 8 < count else 5))
+            for place, (host, (count, seconds)) in enumerate(late.items())
+            for number in range(8 * place, 8 * place + 8)
+        ]
+        block = commands.BlockHost(reason="slow", host="w2", until_ms=None, by="detector", cause="slow")
+        found = lateness_of(scene(attempt(), STAGE, *tasks, *([block] if late_on_w2 == 1 else [])), 0)
+        assert (found.kind, found.words) == (
+            "host",
+            "slow host: task 16 on w2 took 10.0 times as long as usual in its stage; "
+            f"6 of {6 + late_on_w2} late tasks ran on other hosts",
+        )
+        if late_on_w2 == 1:
+            assert lateness_of(scene(attempt(), STAGE, *tasks), 0).kind == "uneven"
+
+    def test_the_stages_of_a_driver_that_died_keep_what_was_found_out_about_them(self) -> None:
+        copy_ended = task(0, task_id=1, attempt=1, speculative=True, host="w2", finish_ms=START_MS + 5_000)
+        original = task(0, state="KILLED", finish_ms=START_MS + 5_000)
+        failed = msgspec.structs.replace(copy_ended, index=1, task_id=3, state="FAILED")
+        second = msgspec.structs.replace(_copy("slow"), index=1)
+        fold, document = folded([
+            *told(attempt(), STAGE, KEPT[FoldedKind.VERDICTS](0), _copy("slow"), second, copy_ended, original, failed,
+                  events.DriverLost(exit_code=137, reason="killed")),
+            *told(commands.BeginEpoch(reason="it died", epoch=2, restart=1), STAGE, epoch=2, step_ms=20_000),
+        ])  # fmt: skip
+        earlier, now = stage_rows(scene_of(fold, document, START_MS + 60_000))[0]
+        assert earlier.metrics is not None
+        assert (earlier.metrics.effective_copies, earlier.metrics.speculative_executions) == (1, 2)
+        assert (earlier.known.gained_ms, earlier.known.wasted_ms, earlier.done) == (None, 2_000, 1)
+        assert now.metrics is None
 
     def test_a_plot_of_many_keeps_what_stands_out(self) -> None:
         fold, document = folded(many(20_000))
@@ -335,6 +379,37 @@ class TestTasks:
         assert (copy.task, copy.winner, copy.original, copy.copy, copy.why, more) == (
             "0.0", "the copy", "w1, 5.1 s", "w2, 3.0 s", "slow: 4.0 x", 0
         )  # fmt: skip
+
+    def test_each_of_two_copies_has_its_own_reason_and_its_balance(self) -> None:
+        retry = msgspec.structs.replace(STAGE, stage_attempt=1)
+        first = msgspec.structs.replace(_copy("slow"), stage_attempt=1, index=2)
+        found = scene(
+            attempt(), STAGE, *slow_host(), retry, first, msgspec.structs.replace(first, reason="slow again"),
+            task(2, stage_attempt=1, task_id=20, host="w2", state="KILLED", finish_ms=START_MS + 14_000),
+            task(2, stage_attempt=1, task_id=21, attempt=1, host="w0", speculative=True, state="FAILED",
+                 launch_ms=START_MS + 6_000, finish_ms=START_MS + 8_000),
+            task(2, stage_attempt=1, task_id=22, attempt=2, host="w1", speculative=True,
+                 launch_ms=START_MS + 9_000, finish_ms=START_MS + 14_000),
+        )  # fmt: skip
+        copies, _ = copy_rows(found)
+        assert [(one.task, one.balance, one.why) for one in copies] == [
+            ("0.2 (stage attempt 1)", "about 19 s gained", "slow again"),
+            ("0.2 (stage attempt 1)", "2.0 s wasted", "slow"),
+        ]
+
+    def test_the_ledger_has_all_copies_also_while_the_next_attempt_does_not_know_of_them(self) -> None:
+        copied = task(0, task_id=1, attempt=1, speculative=True, host="w2", finish_ms=START_MS + 5_000)
+        fold, document = folded(told(attempt(), STAGE, _copy("slow"), copied))
+        known = ledger_of(scene_of(fold, document, START_MS + 60_000))
+        assert known is document.speculation.ledger  # type: ignore[union-attr]
+        behind = SpeculationStatus(
+            enabled=True, detector="progress", slow_tasks=0, ledger=CopyTotals(copies_launched=0)
+        )
+        found = scene_of(fold, msgspec.structs.replace(document, speculation=behind), START_MS + 60_000)
+        ledger = ledger_of(found)
+        assert ledger is not None
+        assert (ledger.copies_launched, ledger.copies_won, ledger.spent_ms, ledger.gained_ms) == (1, 1, 2_000, None)
+        assert len(copy_rows(found)[0]) == 1
 
     def test_a_copy_that_never_started_says_why(self) -> None:
         found = scene(
@@ -372,6 +447,25 @@ class TestDrawing:
         assert [(one.who, one.exit_code) for one in found.deaths] == [("executor 1", 137)]
 
 
+class TestTimeline:
+    def test_an_executor_has_no_more_rows_than_cores_though_its_tasks_overlap_a_little(self) -> None:
+        executors = [
+            events.ContainerStarted(executor_id=name, container_id=f"c{name}", host="w1", cores=cores)
+            for name, cores in (("1", 2), ("2", 1))
+        ]
+        tasks = [
+            task(index, executor_id=name, launch_ms=START_MS + 3_000 + 990 * (index // 3),
+                 finish_ms=START_MS + 4_000 + 990 * (index // 3))
+            for index, name in enumerate(["1", "1", "2"] * 4)
+        ]  # fmt: skip
+        [band] = timeline(scene(attempt(), *executors, STAGE, *tasks)).bands
+        rows = [bar.y for bar in band.bars["ok"]]
+        assert sorted(set(rows)) == [2, 11, 20]
+        assert rows == rows[:3] * 4
+        unknown = timeline(scene(attempt(), STAGE, *tasks)).bands[0]
+        assert len({bar.y for bar in unknown.bars["ok"]}) == 6
+
+
 class TestSentences:
     def test_there_are_at_most_six_and_the_worst_comes_first(self) -> None:
         for seed in (0, 6, 12, 18):
@@ -383,6 +477,18 @@ class TestSentences:
                 ranks.index(one.tone) for one in told_now[:-1]
             )
 
+    def test_the_directories_of_a_program_and_the_details_of_a_wait_are_left_out(self) -> None:
+        name = "collect at /data/1/yarn/local/usercache/me/appcache/application_1_0001/container_1/job.py:7"
+        why = events.PendingExplained(reason="no host satisfies the constraints Details : notin,node,w1:notin,node,w2")
+        wanted, end = events.TargetExecutorsChanged(count=2), events.StageFinished(stage=0, stage_attempt=0)
+        twice = [task(0), task(0, task_id=1, attempt=1)]
+        fold, document = folded(told(attempt(), wanted, why, msgspec.structs.replace(STAGE, name=name), *twice, end))
+        text = page(fold, document, START_MS + 60_000).partition('<section id="events"')[0]
+        assert text.count("collect at job.py:7") >= 2
+        assert "no host satisfies the constraints" in text
+        assert "usercache" not in text
+        assert "Details" not in text
+
     def test_a_run_without_trouble_has_three(self) -> None:
         end = commands.FinishApplication(reason="the program ended", status="SUCCEEDED", exit_code=0)
         even = [task(index, host=f"w{index % 3}") for index in range(12)]
@@ -390,8 +496,26 @@ class TestSentences:
         assert [one.text for one in sentences(found)] == [
             "All hosts took about as long as each other (3 hosts compared).",
             "Stage 0 (count) took longest: 13 s of 15 s.",
-            "It succeeded after 15 s: 12 tasks of 1 stage finished.",
+            "It succeeded after 15 s: 12 tasks finished, in 1 stage.",
         ]
+
+    def test_the_counts_are_of_all_driver_epochs_and_of_stages_in_which_tasks_finished(self) -> None:
+        again = commands.BeginEpoch(reason="it died", epoch=2, restart=1)
+        died = events.DriverLost(exit_code=137, reason="killed")
+        retry, other = (msgspec.structs.replace(STAGE, stage=stage, stage_attempt=1 - stage) for stage in (0, 1))
+        history = told(
+            attempt(), STAGE, task(0), task(1), retry, task(2, stage_attempt=1), other, begun(9, stage=1), died
+        )
+        fold, document = folded([*history, *told(again, epoch=2, step_ms=20_000)])
+        now = sentences(scene_of(fold, document, START_MS + 61_000))[-1]
+        assert now.text == (
+            "It has been running for 60 s and 2 driver epochs. "
+            "Driver epoch 2: no stage has begun; earlier ones finished 3 tasks."
+        )
+        end = commands.FinishApplication(reason="the program ended", status="SUCCEEDED", exit_code=0)
+        fold, document = folded([*history, *told(again, STAGE, task(0), end, epoch=2, step_ms=20_000)])
+        last = sentences(scene_of(fold, document, START_MS + 90_000))[-1]
+        assert last.text.endswith("and 2 driver epochs: 4 tasks finished, in 3 attempts of 2 stages.")
 
     def test_the_last_death_tells_of_the_attempts_that_ran_then(self) -> None:
         ready, died = events.DriverReady(driver_url="spark://d:1"), events.DriverLost(exit_code=137, reason="killed")
@@ -402,7 +526,7 @@ class TestSentences:
             *told(attempt(2, "it was lost"), epoch=6, step_ms=90_000),
         ])  # fmt: skip
         first = sentences(scene_of(fold, document, START_MS + 100_000))[0]
-        assert "died twice. The last time, at " in first.text
+        assert "died twice. The last time, between " in first.text
         assert "1 task attempt ran then and was lost." in first.text
 
     def test_a_failure_says_how_it_ended(self) -> None:

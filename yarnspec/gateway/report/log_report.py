@@ -14,12 +14,13 @@ from yarnspec.feed.logfiles import UnreadableLogError
 from yarnspec.feed.sparklog import LoggedRun, logged_run
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.hindsight.offline import as_it_happened, find
+from yarnspec.observe.page.drawing import took
 from yarnspec.observe.page.page import Source, page
 from yarnspec.observe.page.page_fold import PageFold
 from yarnspec.observe.status.status_fold import StatusFold
 
 _LOOKS = 1_000
-"""A long job is looked at so often, and not each second."""
+"""A long job is looked at so often, and not as often as a running one: that would take minutes or hours."""
 
 
 def log_report(log: Path, detector: DetectorSettings, now_ms: int) -> str:
@@ -39,10 +40,15 @@ def log_report(log: Path, detector: DetectorSettings, now_ms: int) -> str:
     fold, status = PageFold(), StatusFold(run.application_id or log.name)
     fold.observe(run.rows)
     status.observe(run.rows)
-    length_ms = fold.last_ms - fold.first_ms
-    fold.found(find(as_it_happened(run.rows, max(detector.check_interval_ms, length_ms // _LOOKS)), detector))
-    notes = () if run.ended_ms != NONE else ("The log has no end: the application was killed, or still runs.",)
-    source = Source(version=version("yarnspec"), log=f"Spark's event log {log.name}", notes=notes)
+    notes = [] if run.ended_ms != NONE else ["The log has no end: the application was killed, or still runs."]
+    every_ms = max(detector.check_interval_ms, (fold.last_ms - fold.first_ms) // _LOOKS)
+    if every_ms > detector.check_interval_ms:
+        notes.append(
+            f"For this page the detector looked every {took(every_ms)}. `yarnspec replay` looks every "
+            f"{took(detector.check_interval_ms)}: it may find more slow tasks, and some of them earlier."
+        )
+    fold.found(find(as_it_happened(run.rows, every_ms), detector))
+    source = Source(version=version("yarnspec"), log=f"Spark's event log {log.name}", notes=tuple(notes))
     return page(fold, _document(run, status, fold), now_ms, source=source)
 
 

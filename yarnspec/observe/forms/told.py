@@ -8,10 +8,14 @@ import msgspec
 
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event
+from yarnspec.observe.forms.moments import clock
 from yarnspec.observe.forms.records import Record
 
 _SHOWN_TASKS = 8
-# Of a verdict or an attempt a line shows which task it is about; `explain` and the other forms have the numbers.
+_FIRST_TIME_MS = 10**12
+"""From here on a number of milliseconds is a time (of the year 2001 or later), and not a span."""
+# Of a verdict or an attempt a line shows which task it is about, and of one alone why. `explain` and the other forms
+# have the numbers.
 _BRIEF = (frozenset({"stage", "index", "host", "numbers"}), frozenset({"stage", "index", "host", "launch_ms"}))
 _IN_REASON = {"JudgeTasks": ("untold",), "Summarize": ("ledger", "stages")}
 _KINDS: dict[tuple[str, str], type[Event] | type[Command]] = {
@@ -26,10 +30,10 @@ def told(record: Record) -> str:
     said = _IN_REASON.get(record.type, ())
     fields = {
         name: value
-        for name, value in record.fields.items()
+        for name, value in msgspec.to_builtins(record.fields).items()
         if _telling(value) and value != usual.get(name) and name not in said
     }
-    details = " ".join(f"{name}={_value(value)}" for name, value in fields.items())
+    details = " ".join(_field(name, value) for name, value in fields.items())
     reason = f"({record.reason})" if record.reason else ""
     return visible(" ".join(filter(None, (details, reason))))
 
@@ -67,6 +71,12 @@ def _telling(value: Any) -> bool:
     return value is not None and value not in ("", (), [])
 
 
+def _field(name: str, value: Any) -> str:
+    if name.endswith("_ms") and isinstance(value, int) and value >= _FIRST_TIME_MS:
+        return f"{name.removesuffix('_ms')}={clock(value)}"
+    return f"{name}={_value(value)}"
+
+
 def _value(value: Any) -> str:
     if isinstance(value, str):
         return " ".join(value.split()) if len(value.split()) < 2 else repr(" ".join(value.split()))  # noqa: PLR2004
@@ -74,6 +84,8 @@ def _value(value: Any) -> str:
         return ",".join(str(one) for one in value)
     if isinstance(value, list | tuple) and all(map(_is_brief, value)):
         shown = [f"{one['stage']}.{one['index']}@{one['host']}" for one in value[:_SHOWN_TASKS]]
+        if len(value) == 1 and value[0].get("reason"):
+            return f"{shown[0]}, {value[0]['reason']}"
         return ",".join([*shown, *([f"and {len(value) - _SHOWN_TASKS} more"] if len(value) > _SHOWN_TASKS else [])])
     return msgspec.json.encode(value).decode()
 

@@ -10,6 +10,7 @@ from yarnspec.observe.forms.told import clipped
 from yarnspec.observe.page.drawing import Scale, steps, took
 from yarnspec.observe.page.scene import Scene
 from yarnspec.observe.page.spans import ContainerSpan
+from yarnspec.observe.status.progress import short_reason
 
 _WIDTH, HEIGHT = 1000.0, 100.0
 _MOST_CONTAINERS = 300
@@ -76,7 +77,7 @@ def over_time(scene: Scene) -> OverTime | None:
         ticks=scale.ticks(),
         deaths=deaths[-_MOST_DEATHS:],
         more_deaths=max(0, len(deaths) - _MOST_DEATHS),
-        waits=[(day_clock(time_ms), reason) for time_ms, reason in scene.fold.pending if reason][-10:],
+        waits=[(day_clock(time_ms), short_reason(reason)) for time_ms, reason in scene.fold.pending if reason][-10:],
     )
 
 

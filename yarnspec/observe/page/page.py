@@ -17,14 +17,15 @@ from yarnspec.observe.forms.moments import at_time, clock, day_clock, span, zone
 from yarnspec.observe.forms.resource_words import asks_in_words, resources_in_words
 from yarnspec.observe.forms.told import clipped, told
 from yarnspec.observe.page.container_rows import containers_by_host, over_time, shown_containers
-from yarnspec.observe.page.drawing import percent, took
+from yarnspec.observe.page.drawing import brief, percent, took
 from yarnspec.observe.page.host_rows import host_rows
 from yarnspec.observe.page.page_fold import SHOWN_EVENTS, PageFold
 from yarnspec.observe.page.scene import Scene, scene_of
 from yarnspec.observe.page.sentences import sentences, summary
-from yarnspec.observe.page.stage_rows import MOST_PLOTS, stage_rows
-from yarnspec.observe.page.task_rows import copy_rows, task_groups
+from yarnspec.observe.page.stage_rows import stage_rows
+from yarnspec.observe.page.task_rows import copy_rows, ledger_of, task_groups
 from yarnspec.observe.page.timeline import timeline
+from yarnspec.observe.status.progress import short_reason
 
 _WHOLE_STATUS_BYTES = 160 * 1024
 MOST_BYTES = 1_450_000
@@ -117,10 +118,11 @@ def _context(scene: Scene, source: Source, live: Live | None) -> dict[str, Any]:
         "hosts": hosts,
         "more_hosts": more_hosts,
         "stages": stages,
-        "plots": scene.few(MOST_PLOTS),
+        "plots": sum(one.plot is not None for one in stages),
         "more_stages": more_stages,
         "groups": task_groups(scene),
         "copies": copies,
+        "ledger": ledger_of(scene),
         "more_copies": more_copies,
         "executors": over_time(scene),
         "resources": _resources(document, scene.now_ms),
@@ -204,7 +206,8 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters |= {
         "took": took, "at_time": at_time, "day_clock": day_clock, "span": span, "zone": zone, "number": _number,
-        "bytes": _bytes, "percent": percent, "safe_link": _safe_link, "clip": clipped,
+        "bytes": _bytes, "percent": percent, "brief": brief, "safe_link": _safe_link, "clip": clipped,
+        "short_reason": short_reason,
     }  # fmt: skip
     environment.globals |= {"signs": _SIGNS}
     return environment

@@ -24,6 +24,7 @@ from yarnspec.observe.page.attempts import LOST_WITH_DRIVER, Attempts, AttemptTa
 from yarnspec.observe.page.missing import FoldedKind, Missing
 from yarnspec.observe.page.spans import BlockSpan, ContainerSpan, CopyAsked, Moment, StageSpan
 from yarnspec.observe.status.blocks import BlockKey, block_key
+from yarnspec.observe.status.copies import CopyCounts
 
 _Step = TypeVar("_Step")
 _MOST_CONTAINERS = 10_000
@@ -66,7 +67,9 @@ class PageFold:
         self.restored: list[tuple[int, rec.ShuffleRestored]] = []
         self.last: deque[Record] = deque(maxlen=SHOWN_EVENTS)
         self.counts: Counter[str] = Counter()
+        self.copy_counts = {0: CopyCounts()}
         self.first_ms = self.last_ms = 0
+        self.epochs = 0
         self._open_blocks: dict[BlockKey, BlockSpan] = {}
         self._carried_blocks: dict[BlockKey, BlockSpan] = {}
         self._told_blocks: set[BlockKey] = set()
@@ -88,11 +91,14 @@ class PageFold:
             self._event(record)
         self.first_ms = self.first_ms or record.time_ms
         self.last_ms = max(self.last_ms, record.time_ms)
+        if message is None:
+            return
+        self.copy_counts[self._epoch].apply(message)
         if isinstance(message, events.TaskFinished):
             self._task_finished(message)
         elif isinstance(message, Command):
             self._decided(message, record.time_ms)
-        elif message is not None:
+        else:
             self._happened(message, record.time_ms)
 
     def observe(self, rows: Observations) -> None:
@@ -180,12 +186,16 @@ class PageFold:
     def _next_epoch(self, record: Record) -> None:
         if not self._epoch_ended:
             self.missing.skip_end(self._epoch, self.last_ms, record.time_ms)
+            text = f"driver epoch {self._epoch} ended, and no record says why"
+            self._moment(self.last_ms, "lost", text, until_ms=record.time_ms)
         # Nobody told when the application master died, and the next one may begin minutes later.
         self._end_attempts(self.last_ms, LOST_WITH_DRIVER, f"driver epoch {self._epoch} was over")
         self._end_stages(self.last_ms)
         self._now = {}
         self._told_blocks = set()
         self._epoch_before, self._epoch, self._seq, self._epoch_ended = self._epoch, record.epoch, 0, False
+        self.epochs += 1
+        self.copy_counts[self._epoch] = CopyCounts()
 
     # what happened
 
@@ -234,6 +244,9 @@ class PageFold:
             block.ended_ms = time_ms
             del self._open_blocks[key]
         before = f": attempt {event.attempt - 1} was lost, {event.attempt_before}" if event.attempt_before else ""
+        if self.moments and self.moments[-1].until_ms is not None:
+            self.moments[-1] = self.moments[-1]._replace(text=f"the application master died{before}")
+            before = ""
         kind = "attempt" if event.attempt == 1 else "again"
         self._moment(time_ms, kind, f"application attempt {event.attempt} begins on {event.host}{before}")
         self.containers[event.container_id] = ContainerSpan(
@@ -412,8 +425,8 @@ class PageFold:
             self.missing.forget(FoldedKind.EVENTS, 1, self.last[0].time_ms)
         self.last.append(record)
 
-    def _moment(self, time_ms: int, kind: str, text: str) -> None:
-        self._step(self.moments, Moment(time_ms, kind, text), FoldedKind.TURNS, itemgetter(0))
+    def _moment(self, time_ms: int, kind: str, text: str, until_ms: int | None = None) -> None:
+        self._step(self.moments, Moment(time_ms, kind, text, until_ms), FoldedKind.TURNS, itemgetter(0))
 
     def _step(self, steps: list[_Step], step: _Step, kind: FoldedKind, time_of: Callable[[_Step], int]) -> None:
         steps.append(step)

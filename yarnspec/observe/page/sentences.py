@@ -15,6 +15,8 @@ from yarnspec.observe.page.drawing import times, took
 from yarnspec.observe.page.scene import Scene
 from yarnspec.observe.page.spans import BlockSpan, Moment
 from yarnspec.observe.page.stage_rows import lateness_of
+from yarnspec.observe.page.task_rows import ledger_of
+from yarnspec.observe.status.progress import short_reason, short_stage
 
 _LEAST, _MOST = 3, 6
 _MOST_OF_A_KIND = 2
@@ -64,15 +66,15 @@ def _longest_stage(scene: Scene) -> list[Sentence]:
     if not stages:
         return []
     longest = max(stages, key=lambda one: (one.ended_ms or 0) - one.began_ms)
-    name = f" ({clipped(longest.name, _LONG_NAME)})" if longest.name else ""
+    name = f" ({clipped(short_stage(longest.name), _LONG_NAME)})" if longest.name else ""
     length = took((longest.ended_ms or 0) - longest.began_ms)
     return [Sentence("calm", f"Stage {longest.label}{name} took longest: {length} of {took(scene.scale.length_ms)}.")]
 
 
 def _outcome(scene: Scene) -> Sentence:
-    document = scene.document
-    tasks, counts = document.tasks, _work(scene)
-    whole = took(scene.scale.length_ms)
+    document, counts, whole = scene.document, _work(scene), took(scene.scale.length_ms)
+    if scene.fold.epochs > 1:
+        whole += f" and {scene.fold.epochs} driver epochs"
     if _ended_badly(document):
         final = document.final
         why = (final.reason or final.diagnostics if final is not None else "") or "no reason was given"
@@ -84,11 +86,7 @@ def _outcome(scene: Scene) -> Sentence:
         return Sentence("good", f"It succeeded after {whole}: {counts}.")
     if not document.started_ms and not scene.fold.first_ms:
         return Sentence("calm", f"It has not begun: YARN says {document.state}.")
-    if not tasks.total:
-        return Sentence("calm", f"It has been running for {whole}, and has run no task so far.")
-    running = f", {tasks.running:,} {'is' if tasks.running == 1 else 'are'} running" if tasks.running else ""
-    done = f"{tasks.finished:,} of {tasks.total:,} tasks are done"
-    return Sentence("calm", f"It has been running for {whole}: {done}{running}.")
+    return Sentence("calm", f"It has been running for {whole}{_so_far(scene)}.")
 
 
 def _ended_badly(document: StatusDocument) -> bool:
@@ -97,17 +95,46 @@ def _ended_badly(document: StatusDocument) -> bool:
     return document.state in {"FAILED", "KILLED"}
 
 
+def _so_far(scene: Scene) -> str:
+    """How far a running application is. The document counts the tasks of its own driver epoch only."""
+    tasks = scene.document.tasks
+    if not tasks.total and not len(scene.attempts):
+        return ", and has run no task so far"
+    running = f", {tasks.running:,} {'is' if tasks.running == 1 else 'are'} running" if tasks.running else ""
+    done = f"{tasks.finished:,} of {tasks.total:,} tasks {'is' if tasks.finished == 1 else 'are'} done{running}"
+    now = done if tasks.total else "no stage has begun"
+    if scene.fold.epochs <= 1:
+        return f": {now}"
+    earlier = _count(_finished_tasks(scene, before=scene.document.epoch), "task")
+    return f". Driver epoch {scene.document.epoch}: {now}; earlier ones finished {earlier}"
+
+
 def _work(scene: Scene) -> str:
-    """How many tasks finished. The document counts those of its own driver epoch; the attempts are of all."""
-    stages, attempts = scene.fold.stages, scene.attempts
-    epochs = len({one.epoch for one in stages})
-    done = scene.document.tasks.finished
-    if epochs > 1 or not done:
-        done = len(np.unique(attempts.task_keys[attempts.succeeded]))
-    if not done and not len(attempts):
-        return "no task was run"
-    where = f" in {epochs} driver epochs" if epochs > 1 else ""
-    return f"{done:,} tasks of {_count(len(stages), 'stage')} finished{where}"
+    """How many tasks finished, and in how many stages; a stage attempt counts if a task finished in it."""
+    done = _finished_tasks(scene)
+    if scene.fold.epochs <= 1:
+        done = max(done, scene.document.tasks.finished)  # the oldest attempts may be forgotten
+    if not done:
+        return "no task finished" if len(scene.attempts) else "no task was run"
+    useful = set(np.unique(scene.attempts.stage[scene.attempts.succeeded]).tolist())
+    spans = [one for place, one in enumerate(scene.fold.stages) if place in useful or one.state == "SUCCEEDED"]
+    stages, newest = 0, dict[tuple[int, int], int]()
+    for one in spans:
+        # With each SparkContext the numbers begin again.
+        stages += newest.get((one.epoch, one.stage), one.stage_attempt) >= one.stage_attempt
+        newest[one.epoch, one.stage] = one.stage_attempt
+    where = f"{len(spans):,} attempts of " if len(spans) > stages else ""
+    return f"{_count(done, 'task')} finished" + (f", in {where}{_count(stages, 'stage')}" if stages else "")
+
+
+def _finished_tasks(scene: Scene, before: int | None = None) -> int:
+    """How many tasks finished in all driver epochs, or in those before this one. Each counts once a stage attempt."""
+    attempts = scene.attempts
+    rows = attempts.succeeded
+    if before is not None:
+        earlier = np.array([one.epoch < before for one in scene.fold.stages], dtype=np.bool_)
+        rows = rows & earlier[attempts.stage]
+    return len(np.unique(attempts.task_keys[rows]))
 
 
 def _deaths(moments: list[Moment]) -> list[Moment]:
@@ -129,10 +156,12 @@ def _losses(scene: Scene) -> list[Sentence]:
     if not lost:
         return []
     last = lost[-1]
-    words = [f"At {day_clock(last.time_ms)} {_short(last.text)}"]
+    at = day_clock(last.time_ms)
+    when = f"at {at}" if last.until_ms is None else f"between {at} and {day_clock(last.until_ms)}"
+    words = [f"{when.capitalize()} {_short(last.text)}"]
     if len(lost) > 1:
-        words = [f"The driver or the application master died {times(len(lost))}. The last time, at "
-                 f"{day_clock(last.time_ms)}: {_short(last.text)}"]  # fmt: skip
+        words = [f"The driver or the application master died {times(len(lost))}. "
+                 f"The last time, {when}: {_short(last.text)}"]  # fmt: skip
     count = _lost_at(scene, last)
     if count:
         words.append(f"{_count(count, 'task attempt')} ran then and {'was' if count == 1 else 'were'} lost.")
@@ -243,16 +272,15 @@ def _waiting(scene: Scene) -> list[Sentence]:
     missing = document.wanted_containers - document.running_containers
     if scene.ended or missing <= 0 or not document.started_ms:
         return []
-    why = f": {_short(document.pending_reason)}" if document.pending_reason else "."
+    why = f": {_short(short_reason(document.pending_reason))}" if document.pending_reason else "."
     text = f"{missing} of {_count(document.wanted_containers, 'wanted executor')} do not run yet{why}"
     return [Sentence("warn", text)]
 
 
 def _copies(scene: Scene) -> list[Sentence]:
-    speculation = scene.document.speculation
-    if speculation is None or not speculation.ledger.copies_launched:
+    ledger = ledger_of(scene)
+    if ledger is None or not ledger.copies_launched:
         return _copies_of_spark(scene)
-    ledger = speculation.ledger
     words = f"{_count(ledger.copies_launched, 'copy', 'copies')} ran, {ledger.copies_won:,} of them finished first"
     if ledger.gained_ms:
         words += f": about {took(ledger.gained_ms)} of tasks' time gained, {took(ledger.wasted_ms or 0)} wasted"

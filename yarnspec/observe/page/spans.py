@@ -28,6 +28,12 @@ class StageSpan(msgspec.Struct, kw_only=True):
         """Its number, with that of its attempt where it is not the first."""
         return f"{self.stage}" if not self.stage_attempt else f"{self.stage} (attempt {self.stage_attempt})"
 
+    def task(self, index: int) -> str:
+        """The name of one of its tasks, which is another one in each attempt of the stage and each driver epoch."""
+        which = [f"stage attempt {self.stage_attempt}"] if self.stage_attempt else []
+        which += [f"driver epoch {self.epoch}"] if self.epoch > 1 else []
+        return f"{self.stage}.{index}" + (f" ({', '.join(which)})" if which else "")
+
 
 class ContainerSpan(msgspec.Struct, kw_only=True):
     """One container, from when it was allocated until it ended; ``started_ms``: what runs in it has reported."""
@@ -79,11 +85,12 @@ class CopyAsked(msgspec.Struct, kw_only=True):
 
 
 class Moment(NamedTuple):
-    """A turning point: an attempt, a driver's death, the end."""
+    """A turning point: an attempt, a driver's death, the end. ``until_ms``: it happened between the two times."""
 
     time_ms: int
     kind: str
     text: str
+    until_ms: int | None = None
 
 
 def reach(level: str, stage: int | None, index: int | None) -> str:

@@ -16,9 +16,10 @@ from yarnspec.observe.page.scene import Scene
 from yarnspec.observe.page.spans import StageSpan
 from yarnspec.observe.page.speeds import LATE_FACTOR
 from yarnspec.observe.page.timeline import kind_of
+from yarnspec.observe.status.progress import short_stage
 
 _MOST_STAGES = 200
-MOST_PLOTS = 40
+_MOST_PLOTS = 40
 _MOST_DOTS = 500
 _DOTS_IN_ALL = 4_000
 _SLOWEST = 10
@@ -76,10 +77,14 @@ class StageRow:
     verdict: str
     tone: str
     failure: str
-    known: StageStatus | None
-    metrics: StageMetrics | None
+    known: StageStatus
     slowest: list[tuple[str, str, str, str]] = field(default_factory=list)
     plot: Plot | None = None
+
+    @property
+    def metrics(self) -> StageMetrics | None:
+        """What was found out about its slow tasks; None where nobody looked for them."""
+        return self.known.metrics
 
     @property
     def metric_pairs(self) -> list[tuple[str, str]]:
@@ -108,9 +113,10 @@ def stage_rows(scene: Scene) -> tuple[list[StageRow], int]:
     dots = scene.few(_DOTS_IN_ALL)
     for place in reversed(shown):
         stage, mine = stages[place], scene.of_stage(place)
-        status = known.get((stage.stage, stage.stage_attempt)) if stage.epoch == newest_epoch else None
+        told = known.get((stage.stage, stage.stage_attempt)) if stage.epoch == newest_epoch else None
+        status = told if told is not None else _counted(scene, place)
         row = _row(scene, place, status, longest)
-        if len(mine) and dots > 0 and len(rows) < scene.few(MOST_PLOTS):
+        if len(mine) and dots > 0 and len(rows) < scene.few(_MOST_PLOTS):
             row.slowest = _slowest(scene, mine)
             row.plot = _plot(scene, stage, mine, status, min(_MOST_DOTS, dots))
             dots -= len(row.plot.dots)
@@ -143,24 +149,49 @@ def lateness_of(scene: Scene, place: int) -> StageLateness:
         names = ", ".join(scene.hosts[host] for host in guilty[:3])
         return StageLateness("host", f"slow host: {by_host} of {len(late)} late tasks ran on {names}", ratio)
     task, inputs = int(attempts.index[worst]), attempts.input_bytes[told]
+    took_long = f"took {ratio:.1f} times as long as usual in its stage"
     usual_input = float(np.median(inputs[inputs > 0])) if (inputs > 0).any() else 0.0
     of_worst = float(attempts.input_bytes[worst])
     if usual_input and of_worst >= LATE_FACTOR * usual_input:
-        words = (
-            f"skew: task {task} read {of_worst / usual_input:.1f} times the median and took {ratio:.1f} times as long"
-        )
+        words = f"skew: task {task} read {of_worst / usual_input:.1f} times the median and {took_long}"
         return StageLateness("skew", words, ratio)
+    host = int(attempts.host[worst])
+    if host in guilty or _was_slow(scene, host, mine):
+        words = f"slow host: task {task} on {scene.hosts[host]} {took_long}"
+        others = len(late) - int(np.count_nonzero(attempts.host[late] == host))
+        words += f"; {others} of {len(late)} late tasks ran on other hosts" if others else ""
+        return StageLateness("host", words, ratio)
     unknown = "" if usual_input else "; its input is not in the records"
-    return StageLateness(
-        "uneven", f"uneven: task {task} took {ratio:.1f} times as long, and no host is to blame{unknown}", ratio
-    )
+    return StageLateness("uneven", f"uneven: task {task} {took_long}, and no host is to blame{unknown}", ratio)
+
+
+def _was_slow(scene: Scene, host: int, mine: IntColumn) -> bool:
+    """Whether a host was slow in the whole run, or blocked as slow while these attempts ran."""
+    begin_ms, end_ms = int(scene.attempts.launch_ms[mine].min()), int(scene.attempts.finish_ms[mine].max())
+    return scene.speeds.slow(host) or any(
+        one.host == scene.hosts[host] and one.cause == "slow"
+        and one.began_ms <= end_ms and (one.ended_ms is None or one.ended_ms >= begin_ms)
+        for one in scene.fold.blocks
+    )  # fmt: skip
 
 
 def _span(scene: Scene, mine: IntColumn) -> float:
     return float(scene.attempts.took_ms[mine].max())
 
 
-def _row(scene: Scene, place: int, status: StageStatus | None, longest: float) -> StageRow:
+def _counted(scene: Scene, place: int) -> StageStatus:
+    """The status of a stage of which the document does not tell: of an earlier driver epoch, or an old one."""
+    attempts, stage, mine = scene.attempts, scene.fold.stages[place], scene.of_stage(place)
+    status = StageStatus(
+        stage=stage.stage, stage_attempt=stage.stage_attempt, name=stage.name, tasks=stage.tasks, state=stage.state,
+        finished=len(np.unique(attempts.index[mine[attempts.succeeded[mine]]])),
+        failed=int(np.count_nonzero(attempts.failed[mine])),
+    )  # fmt: skip
+    counts = scene.fold.copy_counts.get(stage.epoch)
+    return status if counts is None else counts.with_metrics(status)
+
+
+def _row(scene: Scene, place: int, status: StageStatus, longest: float) -> StageRow:
     attempts, stage, mine = scene.attempts, scene.fold.stages[place], scene.of_stage(place)
     good = mine[attempts.succeeded[mine]]
     times = attempts.took_ms[good]
@@ -168,20 +199,17 @@ def _row(scene: Scene, place: int, status: StageStatus | None, longest: float) -
     lateness = lateness_of(scene, place)
     end_ms = stage.ended_ms if stage.ended_ms is not None else scene.scale.end_ms
     began_ms = min(stage.began_ms, int(attempts.launch_ms[mine].min())) if len(mine) else stage.began_ms
-    state = status.state if status is not None else stage.state
-    if scene.ended and state == "RUNNING":
-        state = "FAILED"
+    state = "FAILED" if scene.ended and status.state == "RUNNING" else status.state
     return StageRow(
-        place=place, label=stage.label, name=clipped(stage.name, _SHORT_NAME), state=state, epoch=stage.epoch,
-        tasks=status.tasks if status is not None else stage.tasks,
-        done=status.finished if status is not None else len(np.unique(attempts.index[good])),
-        failed=status.failed if status is not None else int(np.count_nonzero(attempts.failed[mine])),
+        place=place, label=stage.label, name=clipped(short_stage(stage.name), _SHORT_NAME), state=state,
+        epoch=stage.epoch,
+        tasks=status.tasks, done=status.finished, failed=status.failed,
         lost=int(np.count_nonzero(attempts.lost[mine])),
         took=took(max(0, end_ms - began_ms)), median=took(median), p95=took(p95), longest=took(most),
         low=percent((median or 0) / longest), box=percent(((p95 or 0) - (median or 0)) / longest),
         high=percent((most or 0) / longest),
         verdict=lateness.words, tone={"host": "bad", "skew": "warn", "uneven": "warn", "even": "calm"}[lateness.kind],
-        failure=stage.failure, known=status, metrics=status.metrics if status is not None else None,
+        failure=stage.failure, known=status,
     )  # fmt: skip
 
 
@@ -201,7 +229,7 @@ def _slowest(scene: Scene, mine: IntColumn) -> list[tuple[str, str, str, str]]:
     return found
 
 
-def _plot(scene: Scene, stage: StageSpan, mine: IntColumn, status: StageStatus | None, most: int) -> Plot:
+def _plot(scene: Scene, stage: StageSpan, mine: IntColumn, status: StageStatus, most: int) -> Plot:
     attempts = scene.attempts
     weight = np.nan_to_num(scene.speeds.ratio[mine]) + 1e3 * attempts.copies[mine] + 1e2 * attempts.failed[mine]
     shown = mine
@@ -212,7 +240,7 @@ def _plot(scene: Scene, stage: StageSpan, mine: IntColumn, status: StageStatus |
         shown = np.concatenate((out, rest[:: max(1, len(rest) // (most - len(out)))]))[:most]
     begin, end = int(attempts.launch_ms[mine].min()), int(attempts.launch_ms[mine].max())
     length = max(end - begin, 1)
-    threshold_ms = status.metrics.speculative_threshold_ms if status is not None and status.metrics else None
+    threshold_ms = status.metrics.speculative_threshold_ms if status.metrics else None
     top = max(float(attempts.took_ms[mine].max()), threshold_ms or 0.0, 1.0) * 1.06
     dots = [
         Dot(

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from yarnspec.core.messages.observations import State
+from yarnspec.observe.forms.document import CopyTotals
 from yarnspec.observe.forms.told import clipped
 from yarnspec.observe.page.drawing import Scale, took
 from yarnspec.observe.page.scene import Scene
 from yarnspec.observe.page.spans import CopyAsked
 from yarnspec.observe.page.timeline import kind_of
+from yarnspec.observe.status.progress import short_stage
 
 _MOST_OF_A_STAGE = 200
 _MOST_TASKS = 700
@@ -88,7 +91,7 @@ def task_groups(scene: Scene) -> list[TaskGroup]:
         stage = scene.fold.stages[place]
         groups.append(
             TaskGroup(
-                place=place, label=stage.label, name=clipped(stage.name, 80),
+                place=place, label=stage.label, name=clipped(short_stage(stage.name), 80),
                 tasks=[_task(scene, rows) for _, rows in shown], more=len(tasks) - len(shown),
             )
         )  # fmt: skip
@@ -101,16 +104,38 @@ def copy_rows(scene: Scene) -> tuple[list[CopyRow], int]:
     copied = np.flatnonzero(attempts.copies)
     keys = attempts.task_keys
     newest = copied[np.argsort(-attempts.launch_ms[copied], kind="stable")][: scene.few(_MOST_COPIES)]
-    asked = {(one.stage, one.index): one for one in scene.fold.copies}
+    started: dict[tuple[int, int], list[CopyAsked]] = {}
+    for one in scene.fold.copies:
+        if not one.not_started:
+            started.setdefault((one.stage, one.index), []).append(one)
     of_task: dict[int, list[int]] = {}
     for row in np.flatnonzero(np.isin(keys, keys[newest])).tolist():
         of_task.setdefault(int(keys[row]), []).append(row)
-    rows = [_copy(scene, row, of_task[int(keys[row])], asked) for row in newest.tolist()]
+    rows = [_copy(scene, row, of_task[int(keys[row])], started) for row in newest.tolist()]
     never = [one for one in scene.fold.copies if one.not_started][-scene.few(50) :]
     for one in reversed(never):
-        stage = scene.fold.stages[one.stage].stage
-        rows.append(CopyRow(f"{stage}.{one.index}", "-", "never started", "-", "calm", one.not_started, one.reason))
+        name = scene.fold.stages[one.stage].task(one.index)
+        rows.append(CopyRow(name, "-", "never started", "-", "calm", one.not_started, one.reason))
     return rows, len(copied) - len(newest)
+
+
+def ledger_of(scene: Scene) -> CopyTotals | None:
+    """The ledger of all copies. An application attempt that has just begun does not know of those of earlier ones."""
+    attempts, speculation = scene.attempts, scene.document.speculation
+    if speculation is None or np.count_nonzero(attempts.copies) <= speculation.ledger.copies_launched:
+        return speculation.ledger if speculation is not None else None
+    ended, won = attempts.copies & ~attempts.running, attempts.copies & attempts.succeeded
+    return msgspec.structs.replace(
+        speculation.ledger,
+        copies_launched=int(np.count_nonzero(attempts.copies)),
+        copies_running=int(np.count_nonzero(attempts.copies & attempts.running)),
+        copies_won=int(np.count_nonzero(won)),
+        copies_failed=int(np.count_nonzero(attempts.copies & attempts.failed)),
+        copies_cancelled=int(np.count_nonzero(attempts.copies & (attempts.killed | attempts.lost))),
+        gained_ms=None,
+        spent_ms=int(attempts.took_ms[ended].sum()),
+        wasted_ms=int(attempts.took_ms[ended & ~won].sum()),
+    )
 
 
 def _task(scene: Scene, rows: list[int]) -> TaskRow:
@@ -129,7 +154,7 @@ def _task(scene: Scene, rows: list[int]) -> TaskRow:
         which = "copy" if attempts.speculative[winner] == 1 else "attempt"
         outcome = f"{which} {int(attempts.attempt[winner])} finished, {took(end - begin)} in all"
     return TaskRow(
-        task=f"{scene.fold.stages[place].stage}.{index}",
+        task=scene.fold.stages[place].task(index),
         outcome=outcome,
         attempts=[
             AttemptRow(
@@ -148,7 +173,7 @@ def _task(scene: Scene, rows: list[int]) -> TaskRow:
     )  # fmt: skip
 
 
-def _copy(scene: Scene, row: int, rows: list[int], asked: dict[tuple[int, int], CopyAsked]) -> CopyRow:
+def _copy(scene: Scene, row: int, rows: list[int], started: dict[tuple[int, int], list[CopyAsked]]) -> CopyRow:
     attempts = scene.attempts
     place, index = int(attempts.stage[row]), int(attempts.index[row])
     originals = [one for one in rows if attempts.speculative[one] != 1]
@@ -158,16 +183,21 @@ def _copy(scene: Scene, row: int, rows: list[int], asked: dict[tuple[int, int], 
     if attempts.state[row] == State.RUNNING:
         won, tone, balance = "both run", "calm", ""
     elif winner == row:
-        won, tone, balance = "the copy", "good", "the original was ended"
+        gained = _gained_ms(scene, row, original)
+        balance = f"about {took(gained)} gained" if gained else "the gain is not known"
+        won, tone = "the copy", "good"
     else:
         won = "none" if winner is None else "the original" if winner == original else "another attempt"
         tone, balance = "warn", f"{took(copy_took)} wasted"
-    why = asked.get((place, index))
-    reason = why.reason if why is not None else ""
+    copies = sorted((one for one in rows if attempts.speculative[one] == 1), key=lambda one: attempts.launch_ms[one])
+    asked = started.get((place, index), [])
+    # The newest copies are those that were asked for last: the oldest requests may be forgotten.
+    nth = copies.index(row) - max(0, len(copies) - len(asked))
+    reason = asked[nth].reason if nth >= 0 and asked else ""
     if not reason and (place, index) in scene.fold.verdicts:
         reason = scene.fold.verdicts[place, index][1].reason
     return CopyRow(
-        task=f"{scene.fold.stages[place].stage}.{index}",
+        task=scene.fold.stages[place].task(index),
         original=f"{scene.host_at(original)}, {took(int(attempts.took_ms[original]))}" if original is not None else "-",
         copy=f"{scene.host_at(row)}, {took(copy_took)}" + (", failed" if attempts.failed[row] else ""),
         winner=won,
@@ -175,3 +205,12 @@ def _copy(scene: Scene, row: int, rows: list[int], asked: dict[tuple[int, int], 
         balance=balance,
         why=clipped(reason, 240),
     )
+
+
+def _gained_ms(scene: Scene, copy: int, original: int | None) -> int:
+    """About how much earlier the copy ended than the original would have, by the slowness of the original's host."""
+    attempts = scene.attempts
+    if original is None or attempts.host[original] < 0:
+        return 0
+    whole = float(scene.speeds.factor[attempts.host[original]]) * int(attempts.took_ms[copy])
+    return max(0, int(attempts.launch_ms[original] + whole - attempts.finish_ms[copy]))

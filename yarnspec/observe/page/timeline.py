@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections import defaultdict
 from dataclasses import dataclass, field
 
@@ -172,7 +171,9 @@ def _band(
     mine = scene.of_host(number)
     drawn = mine[chosen[mine]]
     drawn = drawn[np.argsort(attempts.launch_ms[drawn], kind="stable")]
-    slots, rows = _slots(attempts.launch_ms[drawn], attempts.finish_ms[drawn])
+    numbers = scene.fold.executors
+    cores = {numbers[one.executor_id]: one.cores for one in containers if one.cores and one.executor_id in numbers}
+    slots, rows = _slots(attempts.launch_ms[drawn], attempts.finish_ms[drawn], attempts.executor[drawn], cores)
     top = _STRIP_PIXELS + 4 if strips else 2
     step = min(_ROW, (_MOST_HEIGHT - top) / max(rows, 1))
     bars: dict[str, list[Bar]] = {kind: [] for kind in KINDS}
@@ -204,21 +205,29 @@ def _band(
     )
 
 
-def _slots(begin_ms: IntColumn, end_ms: IntColumn) -> tuple[list[int], int]:
-    """A row for each span, so that none lie over each other; the spans are in the order of their beginnings."""
-    free: list[int] = []
-    taken: list[tuple[int, int]] = []
-    slots, rows = [], 0
-    for begin, end in zip(begin_ms.tolist(), end_ms.tolist(), strict=True):
-        while taken and taken[0][0] <= begin:
-            heapq.heappush(free, heapq.heappop(taken)[1])
-        if free:
-            slot = heapq.heappop(free)
+def _slots(begin_ms: IntColumn, end_ms: IntColumn, executor: IntColumn, cores: dict[int, int]) -> tuple[list[int], int]:
+    """A row for each span; the spans are in the order of their beginnings.
+
+    Spark launches the next task a little before it tells of the end of the last one. So the spans of an executor have
+    no more rows than it has cores: a further one begins in the row that is free the soonest.
+    """
+    free_ms: list[int] = []
+    holder: list[int] = []
+    slots = []
+    for begin, end, who in zip(begin_ms.tolist(), end_ms.tolist(), executor.tolist(), strict=True):
+        busy_rows = [row for row, until in enumerate(free_ms) if until > begin]
+        mine = [row for row in busy_rows if holder[row] == who]
+        if len(mine) >= cores.get(who, len(begin_ms)):
+            slot = min(mine, key=free_ms.__getitem__)
+        elif len(busy_rows) < len(free_ms):
+            slot = next(row for row, until in enumerate(free_ms) if until <= begin)
         else:
-            slot, rows = rows, rows + 1
-        heapq.heappush(taken, (end, slot))
+            slot = len(free_ms)
+            free_ms.append(0)
+            holder.append(who)
+        free_ms[slot], holder[slot] = max(end, free_ms[slot]), who
         slots.append(slot)
-    return slots, rows
+    return slots, len(free_ms)
 
 
 def _block_bar(block: BlockSpan, scale: Scale, height: float) -> Bar:

@@ -35,7 +35,6 @@
       const zoom = old.querySelector("input[name=zoom]:checked");
       const typed = document.getElementById("filter");
       const focused = old.contains(document.activeElement) ? document.activeElement : null;
-      const summary = focused?.matches("summary") ? focused.parentElement.id : "";
       const text = typed && old.contains(typed) ? typed.value : null;
       old.innerHTML = html;
       old.pageSource = html;
@@ -55,8 +54,7 @@
         document.getElementById("filter").value = text;
         filter();
       }
-      if (summary) document.getElementById(summary)?.querySelector("summary").focus();
-      else if (focused?.id) document.getElementById(focused.id)?.focus();
+      if (focused?.id) document.getElementById(focused.id)?.focus({ preventScroll: true });
     }
   };
 
