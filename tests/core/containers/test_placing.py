@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.world import HOSTS, World, names, of, only
+from yarnspec.core.blocking.hosts import Hosts
+from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.containers.placement_model import HostLoad, Loads, shares
-from yarnspec.core.containers.placing import SPREAD_TIMER
+from yarnspec.core.containers.placing import SPREAD_TIMER, Placing
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import (
     RelaxPlacement,
@@ -23,7 +25,8 @@ from yarnspec.core.messages.commands import (
     UpdatePlacement,
     WantedContainer,
 )
-from yarnspec.core.messages.settings import PlacementSettings
+from yarnspec.core.messages.settings import PlacementSettings, Settings
+from yarnspec.core.messages.timers import Timers
 
 SIZE_MB = 1408
 WAIT_MS = PlacementSettings().spread_wait_ms
@@ -194,6 +197,49 @@ def test_a_place_that_comes_free_under_the_limit_is_asked_for() -> None:
     answer = world.tell(report(dict.fromkeys([*HOSTS, "127.0.0.6"], 4)))
     assert only(RequestContainers, answer).executor_ids == ("5",)
     assert targets(world) == {"127.0.0.6": 1}
+
+
+def test_an_executor_that_is_given_up_counts_until_it_has_ended() -> None:
+    world = begun(executors=4, max_per_host=1)
+    for executor_id, one in wanted(world).items():
+        world.run(executor_id, host=one.hosts[0])
+    (left,) = wanted(world)["1"].hosts
+    answer = world.tell(ev.ExecutorsUnwanted(executor_ids=("1",)))
+    assert of(RequestContainers, answer) == []
+    assert world.warnings[-1] == (
+        "1 executors are not asked for: at most 1 may be on one host (placement.max_per_host), and 4 hosts take "
+        "containers; 1 that are given up have not ended"
+    )
+    world.lose("1", 0, host=left)
+    assert targets(world) == {left: 1}
+
+
+def test_a_host_with_saved_outputs_waits_too_until_the_limit_allows_one_more() -> None:
+    settings = Settings(initial_executors=1, executor_memory_mb=SIZE_MB, placement=PlacementSettings(max_per_host=1))
+    table, hosts = ExecutorTable(settings), Hosts()
+    hosts.replace(report(dict.fromkeys(HOSTS, 4)).hosts)
+    placing = Placing(
+        settings, containers=table, hosts=hosts, timers=Timers(), blocked=lambda: (), factor=lambda _: 1.0
+    )
+    (first,) = placing.ask()
+    table.allocated(ev.ContainerAllocated(executor_id=first, container_id="c", host=HOSTS[1]))
+    table.release(first, "Spark does not want it")
+    table.set_required_hosts((HOSTS[1],))
+    placing.ask()
+    placing.settle(0)
+    assert table.asks.wanted == ()
+    table.lost(ev.ContainerLost(executor_id=first, container_id="c", host=HOSTS[1], exit_code=0))
+    placing.settle(0)
+    assert [one.hosts for one in table.asks.wanted] == [(HOSTS[1],)]
+
+
+def test_spreading_does_not_count_an_executor_that_is_given_up() -> None:
+    world = begun(executors=4)
+    for executor_id, one in wanted(world).items():
+        world.run(executor_id, host=one.hosts[0])
+    (left,) = wanted(world)["1"].hosts
+    world.tell(ev.ExecutorsUnwanted(executor_ids=("1",)))
+    assert targets(world) == {left: 1}
 
 
 def test_the_limit_asks_for_nothing_until_the_hosts_are_known() -> None:
@@ -374,6 +420,9 @@ class Yarn:
         self.world = world
         self.room = room
         self.on: dict[str, str] = {}
+        self.most: Counter[str] = Counter()
+        self._given: set[str] = set()
+        self._leaving: list[str] = []
 
     def give(self, data: st.DataObject) -> bool:
         ready = [(one, host) for one in wanted(self.world).values() for host in self.room if self._may(one, host)]
@@ -382,13 +431,28 @@ class Yarn:
         one, host = data.draw(st.sampled_from(ready))
         self.room[host] -= 1
         self.on[one.id] = host
+        self._given.add(one.id)
+        self.most |= Counter(self.on.values())
         self.world.run(one.id, host=host)
         return True
+
+    def release(self, data: st.DataObject) -> None:
+        """Spark gives up an executor. Its container goes on until ``end_released``."""
+        if staying := sorted(self.on.keys() - self._leaving):
+            self._leaving.append(data.draw(st.sampled_from(staying)))
+            self.world.tell(ev.ExecutorsUnwanted(executor_ids=(self._leaving[-1],)))
+
+    def end_released(self) -> None:
+        for executor_id in self._leaving:
+            host = self.on.pop(executor_id)
+            self.room[host] += 1
+            self.world.lose(executor_id, 0, host=host)
+        self._leaving.clear()
 
     def _may(self, one: WantedContainer, host: str) -> bool:
         blocked = of(UpdatePlacement, self.world.commands)[-1].blocked_hosts
         named = not one.strict or host in one.hosts
-        return one.id not in self.on and self.room[host] > 0 and host not in (*blocked, *one.not_hosts) and named
+        return one.id not in self._given and self.room[host] > 0 and host not in (*blocked, *one.not_hosts) and named
 
 
 @dataclass(frozen=True)
@@ -402,6 +466,7 @@ class Case:
     spread: bool
     blocked: frozenset[str]
     data: tuple[int, ...]  # how many tasks have data on each host
+    releases: int = 0  # so many executors Spark gives up again, and others come in their place
 
     @property
     def shares(self) -> dict[str, float]:
@@ -428,6 +493,7 @@ cases = st.builds(
     spread=st.booleans(),
     blocked=st.frozensets(st.sampled_from(HOSTS), max_size=1),
     data=st.just(()) | st.tuples(rooms, rooms, rooms, rooms),
+    releases=st.integers(0, 3),
 )
 
 
@@ -443,24 +509,31 @@ def test_no_avoided_host_no_host_beyond_the_limit_an_even_spread_and_an_end(case
     world.tell(near(case.executors, sum(case.data), *case.data))
     blocked = {one.host for one in world.view().blocked_hosts}
     yarn = Yarn(world, case.truth)
+    releases = case.releases
     for step in itertools.count():
-        assert step <= 4 * case.executors, "it asks without end"
+        assert step <= 4 * (case.executors + case.releases), "it asks without end"
         while data.draw(st.integers(0, 3)) and yarn.give(data):
             pass
+        if releases and data.draw(st.booleans()):
+            releases -= 1
+            yarn.release(data)
         told(world)
         due = [one.at_ms for one in of(SetTimer, world.commands) if one.name == SPREAD_TIMER]
         if not due or due[-1] < world.now_ms or not world.fire(SPREAD_TIMER, due[-1]):
             break
     while yarn.give(data):
         pass
+    yarn.end_released()
+    while yarn.give(data):
+        pass
 
     counts = Counter(yarn.on.values())
     assert not blocked & counts.keys()
-    assert not case.limit or max(counts.values(), default=0) <= case.limit
-    assert not of(ReleaseContainer, world.commands)
+    assert not case.limit or max(yarn.most.values(), default=0) <= case.limit
+    assert case.releases or not of(ReleaseContainer, world.commands)
     if not case.limit:
         assert counts.total() == min(case.executors, sum(case.truth[one] for one in case.truth.keys() - blocked))
-    if case.spread and not case.wrong and not of(RelaxPlacement, world.commands):
+    if case.spread and not (case.wrong or case.releases) and not of(RelaxPlacement, world.commands):
         with_room = [one for one in case.truth.keys() - blocked if yarn.room[one] > 0]
         evenly = (counts[one] >= min(max(counts.values()) - 1, case.limit or 99) for one in with_room if counts)
         assert any(case.data) or all(evenly)

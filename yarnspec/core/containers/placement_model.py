@@ -43,8 +43,9 @@ _SPEED_CLASSES = 2
 class HostLoad:
     """One host: our containers there or asked for there, and how many more of this size fit.
 
-    ``factor`` says how many times slower than usual tasks run there, as far as that is known. ``lacking``: how many
-    more the host should have to be near the data of waiting tasks.
+    ``leaving``: containers beside these whose executors are given up and have not ended. The limit counts them, but
+    spreading does not, because they are gone soon. ``factor`` says how many times slower than usual tasks run there, as
+    far as that is known. ``lacking``: how many more the host should have to be near the data of waiting tasks.
     """
 
     host: str
@@ -52,6 +53,11 @@ class HostLoad:
     room: int = 0
     factor: float = 1.0
     lacking: float = 0
+    leaving: int = 0
+
+    def places_left(self, max_per_host: int) -> int:
+        """How many more containers the limit allows here."""
+        return max(0, max_per_host - self.containers - self.leaving)
 
     @property
     def rank(self) -> tuple[int, int, int, str]:
@@ -72,8 +78,9 @@ class Loads:
         self._heap = [(one.rank, one.host) for one in self._by_host.values() if self._open(one)]
         heapq.heapify(self._heap)
 
-    def __contains__(self, host: object) -> bool:
-        return host in self._by_host
+    def below_limit(self, host: str) -> bool:
+        """Whether the limit allows one more container on this host; so it does on a host that is not known."""
+        return host not in self._by_host or self._below(self._by_host[host])
 
     def take(self, host: str) -> None:
         """One more container of ours is on this host, or asked for there."""
@@ -117,10 +124,10 @@ class Loads:
         """How many more containers the limit allows on all hosts together; None without a limit."""
         if self._most is None:
             return None
-        return sum(max(0, self._most - one.containers) for one in self._by_host.values())
+        return sum(one.places_left(self._most) for one in self._by_host.values())
 
     def _below(self, load: HostLoad) -> bool:
-        return self._most is None or load.containers < self._most
+        return self._most is None or load.places_left(self._most) > 0
 
     def _open(self, load: HostLoad) -> bool:
         return load.room > 0 and self._below(load)
@@ -140,7 +147,7 @@ def uneven(hosts: Iterable[HostLoad], max_per_host: int | None = None, most: int
     loads = list(hosts)
     sources: list[str] = []
     while loads and len(sources) < most:
-        open_ones = [one for one in loads if one.room > 0 and (max_per_host is None or one.containers < max_per_host)]
+        open_ones = [one for one in loads if one.room > 0 and (max_per_host is None or one.places_left(max_per_host))]
         if not open_ones:
             break
         emptiest = min(open_ones, key=lambda one: one.rank)

@@ -38,10 +38,14 @@ _MEMORY = ""
 
 
 class _Ours:
-    """Our executors on each host, and what they take there of memory and each resource type."""
+    """Our executors on each host, and what they take there of memory and each resource type.
+
+    ``leaving``: those that are given up and have not ended. They take as much as others.
+    """
 
     def __init__(self) -> None:
         self.executors: Counter[str] = Counter()
+        self.leaving: Counter[str] = Counter()
         self._by_profile: dict[int, Counter[str]] = {}
         self._taken: dict[str, Counter[str]] = {}
 
@@ -49,6 +53,14 @@ class _Ours:
         """One more executor of this size is there, or asked for there."""
         self.executors[host] += 1
         self._by_profile.setdefault(size.id, Counter())[host] += 1
+        self._take(host, size)
+
+    def add_leaving(self, host: str, size: ExecutorProfile) -> None:
+        """One more executor of this size is given up there, and has not ended."""
+        self.leaving[host] += 1
+        self._take(host, size)
+
+    def _take(self, host: str, size: ExecutorProfile) -> None:
         taken = self._taken.setdefault(host, Counter())
         taken[_MEMORY] += size.memory_mb
         taken.update(size.resources)
@@ -160,9 +172,11 @@ class Placing:
         self._not_asked = rest
         if not rest:
             return []
+        leaving = self._there().leaving.total()
         said = (
             f"{rest} executors are not asked for: at most {self._limit} may be on one host (placement.max_per_host), "
             f"and {len(self._usable)} hosts take containers"
+            + (f"; {leaving} that are given up have not ended" if leaving else "")
         )
         return [Warn(reason=said, about="placement.max_per_host")]
 
@@ -184,12 +198,14 @@ class Placing:
 
     def explain(self, host: str) -> tuple[str, ...]:
         """How many containers of ours a host has and may have, and what was relaxed on its account."""
-        there = self._there().executors[host]
+        ours = self._there()
+        there, leaving = ours.executors[host], ours.leaving[host]
         asked = sum(ask.named[:1] == (host,) for ask in self._asks.all)
-        if not (there or asked or host in self._relaxed):
+        if not (there or leaving or asked or host in self._relaxed):
             return ()
+        ending = f", {leaving} are given up and have not ended" if leaving else ""
         limit = f", and at most {self._limit} may be" if self._limit is not None else ""
-        said = f"{there} executors run or start on it, {asked} are asked for there{limit}"
+        said = f"{there} executors run or start on it, {asked} are asked for there{ending}{limit}"
         return (said, self._relaxed[host]) if host in self._relaxed else (said,)
 
     # the hosts
@@ -239,7 +255,9 @@ class Placing:
     def _there(self) -> _Ours:
         there = _Ours()
         for row in self._containers.rows:
-            if row.state in ("allocated", "running"):
+            if row.state == "releasing":
+                there.add_leaving(row.host, self._profiles.of(row.profile))
+            elif row.state != "wanted":
                 there.add(row.host, self._profiles.of(row.profile))
         return there
 
@@ -272,7 +290,14 @@ class Placing:
         for host in self._usable:
             if not lacks(self._hosts.reports[host], size):
                 room = self._room_reported(host, size, ours)
-                yield HostLoad(host, executors[host], room, self._factor(host), lacking.get(host, 0))
+                yield HostLoad(
+                    host,
+                    containers=executors[host],
+                    room=room,
+                    factor=self._factor(host),
+                    lacking=lacking.get(host, 0),
+                    leaving=ours.leaving[host],
+                )
 
     def uneven(self) -> tuple[str, ...]:
         """The hosts that have an executor too many, once for each; none without spreading, or while some are asked for.
@@ -291,6 +316,9 @@ class Placing:
     def _place(self, ask: Ask, loads: Loads) -> bool:
         """Give the ask a place by its rules as far as they hold; False when no host has room for it."""
         ask.due_ms, ask.waits = None, False
+        if ask.required and not loads.below_limit(ask.required):
+            self._asks.put_off(ask)
+            return True
         if ask.required:
             loads.take(ask.required)
             self._asks.put(ask, hosts=(ask.required,), strict=True, rule="require")
