@@ -107,6 +107,17 @@ def test_the_replacement_of_an_executor_goes_to_the_emptiest_host() -> None:
     assert targets(world) == {HOSTS[2]: 1}
 
 
+def test_a_replacement_goes_to_a_host_that_is_full_by_the_report_if_one_of_ours_has_ended_there() -> None:
+    world = begun(free={HOSTS[0]: 2, **dict.fromkeys(HOSTS[1:], 8)}, executors=8)
+    for executor_id, one in wanted(world).items():
+        world.run(executor_id, host=one.hosts[0])
+    world.tell(report({HOSTS[0]: 0, **dict.fromkeys(HOSTS[1:], 6)}))
+    ended = next(row.executor_id for row in world.negotiator._containers.rows if row.host == HOSTS[0])
+    world.now_ms += 60_000
+    world.lose(ended, -102, host=HOSTS[0])
+    assert targets(world) == {HOSTS[0]: 1}
+
+
 def test_executors_that_run_count_when_more_are_wanted() -> None:
     world = begun(executors=2)
     world.run("1", "2", host=HOSTS[0])

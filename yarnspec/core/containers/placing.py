@@ -70,8 +70,10 @@ class _Ours:
         return self._by_profile.get(profile, Counter())
 
     def since(self, before: _Ours, host: str) -> Mapping[str, int]:
-        """How much more is taken on a host than before; what is less has not been reported as free yet."""
-        return self._taken.get(host, Counter()) - before._taken.get(host, Counter())
+        """How much more is taken on a host than before, and how much less where containers have ended."""
+        more = Counter(self._taken.get(host, {}))
+        more.subtract(before._taken.get(host, {}))
+        return more
 
 
 class Placing:
