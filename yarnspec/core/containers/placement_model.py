@@ -4,7 +4,7 @@ The rules of one container, in the words of ``docs/placement.md``:
 
     hard    avoid, the user's constraint, at most K on one host    never relaxed
     soft    spread                                                 relaxed first, in the order of ``STEPS``
-            prefer                                                 relaxed with the last step
+            prefer                                                 relaxed when no other host with data has room
             require                                                relaxed last, by whoever required the host
 
 Spreading is water-filling: the next container goes to the host with the fewest of ours. Among equals a host that is not
@@ -23,10 +23,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Step = Literal["host", "hosts", "anywhere"]
-"""How a container is asked for: on the one host that the plan gives it, on one of several hosts, or on any."""
+Step = Literal["host", "another", "hosts", "anywhere"]
+"""How a container is asked for: on the one host that the plan gives it, on one other, on one of several, or on any."""
 
-STEPS: tuple[Step, ...] = ("host", "hosts", "anywhere")
+STEPS: tuple[Step, ...] = ("host", "another", "hosts", "anywhere")
 """Spreading is relaxed in this order, one step at a time."""
 
 MOST_NAMED = 8
@@ -46,6 +46,7 @@ class HostLoad:
     ``leaving``: containers beside these whose executors are given up and have not ended. The limit counts them, but
     spreading does not, because they are gone soon. ``factor`` says how many times slower than usual tasks run there, as
     far as that is known. ``lacking``: how many more the host should have to be near the data of waiting tasks.
+    ``silent``: it was asked in vain, and reports the same since.
     """
 
     host: str
@@ -54,6 +55,7 @@ class HostLoad:
     factor: float = 1.0
     lacking: float = 0
     leaving: int = 0
+    silent: bool = False
 
     def places_left(self, max_per_host: int) -> int:
         """How many more containers the limit allows here."""
@@ -114,10 +116,10 @@ class Loads:
         lacking = [one for one in self._preferred if one.lacking > 0 and self._open(one) and one.host not in avoid]
         return tuple(one.host for one in heapq.nsmallest(most, lacking, key=lambda one: (-one.lacking, one.rank)))
 
-    def full(self, avoid: Collection[str] = ()) -> str | None:
-        """The emptiest of the hosts below the limit, whether it has room now or not; None when all are at the limit."""
+    def below(self, avoid: Collection[str] = ()) -> HostLoad | None:
+        """The emptiest host below the limit, whether it has room now or not. One that is silent comes last."""
         below = [one for one in self._by_host.values() if self._below(one) and one.host not in avoid]
-        return min(below, key=lambda one: one.rank).host if below else None
+        return min(below, key=lambda one: (one.silent, one.rank), default=None)
 
     @property
     def places_left(self) -> int | None:

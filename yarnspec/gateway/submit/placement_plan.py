@@ -210,7 +210,7 @@ def rules(options: PlacementSettings) -> tuple[str, ...]:
         said.append(f"hard: at most {options.max_per_host} executors on one host")
     if options.spread:
         wait = format_duration(options.spread_wait_ms)
-        wider = "any of the emptiest hosts, after as long again anywhere"
+        wider = "one other host, then on any of the emptiest, then anywhere"
         wider = "another host below the limit" if options.max_per_host else wider
         said.append(f"soft: spread. What does not come within {wait} may come on {wider}")
     return tuple(said)
