@@ -8,8 +8,9 @@ The rules of one container, in the words of ``docs/placement.md``:
             require                                                relaxed last, by whoever required the host
 
 Spreading is water-filling: the next container goes to the host with the fewest of ours. Among equals a host that is not
-slow comes first, then the one with the most room. A host without room by the ResourceManager's last report does not
-count.
+slow comes first, then the one with the most room. Where room differs little, each application has an order of its own:
+else all that start at the same moment would ask the same host. A host without room by the ResourceManager's last report
+does not count.
 
 Hosts with data of waiting tasks are preferred. Each of them should have its share of the executors that these tasks can
 use (``shares``). While hosts lack executors of their share, a container goes to the one that lacks the most. Spreading
@@ -18,6 +19,7 @@ decides among equals, and for all other containers. Everything here is plain val
 
 from __future__ import annotations
 
+import hashlib
 import heapq
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -46,7 +48,7 @@ class HostLoad:
     ``leaving``: containers beside these whose executors are given up and have not ended. The limit counts them, but
     spreading does not, because they are gone soon. ``factor`` says how many times slower than usual tasks run there, as
     far as that is known. ``lacking``: how many more the host should have to be near the data of waiting tasks.
-    ``silent``: it was asked in vain, and reports the same since.
+    ``silent``: it was asked in vain, and reports the same since. ``turn``: its place among equals.
     """
 
     host: str
@@ -56,15 +58,17 @@ class HostLoad:
     lacking: float = 0
     leaving: int = 0
     silent: bool = False
+    turn: int = 0
 
     def places_left(self, max_per_host: int) -> int:
         """How many more containers the limit allows here."""
         return max(0, max_per_host - self.containers - self.leaving)
 
     @property
-    def rank(self) -> tuple[int, int, int, str]:
-        """The emptiest first, then the faster, then the one with more room."""
-        return (self.containers, round(max(1.0, self.factor) * _SPEED_CLASSES), -self.room, self.host)
+    def rank(self) -> tuple[int, int, int, int, str]:
+        """The emptiest first, then the faster, then the one with more room: what differs by less than half is alike."""
+        speed = round(max(1.0, self.factor) * _SPEED_CLASSES)
+        return (self.containers, speed, -max(0, self.room).bit_length(), self.turn, self.host)
 
 
 class Loads:
@@ -133,6 +137,11 @@ class Loads:
 
     def _open(self, load: HostLoad) -> bool:
         return load.room > 0 and self._below(load)
+
+
+def turn_of(application_id: str, host: str) -> int:
+    """The place of a host among equals: the same for this application at any time, another for each application."""
+    return int.from_bytes(hashlib.blake2b(f"{application_id} {host}".encode(), digest_size=4).digest(), "big")
 
 
 def shares(tasks: Mapping[str, int], total: int, executors: int) -> dict[str, float]:

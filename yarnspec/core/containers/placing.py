@@ -23,7 +23,7 @@ from typing import NamedTuple
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.asks import Ask
 from yarnspec.core.containers.executor_table import ExecutorTable
-from yarnspec.core.containers.placement_model import MOST_NAMED, HostLoad, Loads, Step, shares, uneven
+from yarnspec.core.containers.placement_model import MOST_NAMED, HostLoad, Loads, Step, shares, turn_of, uneven
 from yarnspec.core.containers.profiles import USUAL, lacks
 from yarnspec.core.messages.commands import Command, PlacementRule, RelaxPlacement, WantedContainer, Warn
 from yarnspec.core.messages.events import ExecutorProfile, HostReport
@@ -120,6 +120,18 @@ class Placing:
         self._relaxed: dict[str, str] = {}
         self._not_asked = 0
         self._due_ms: int | None = None
+        self._application_id = ""
+        self._turns: dict[str, int] = {}
+
+    def begin(self, application_id: str) -> None:
+        """The application has begun; its id decides between hosts that are alike."""
+        self._application_id = application_id
+        self._turns.clear()
+
+    def _turn(self, host: str) -> int:
+        if host not in self._turns:
+            self._turns[host] = turn_of(self._application_id, host)
+        return self._turns[host]
 
     @property
     def spreads(self) -> bool:
@@ -321,6 +333,7 @@ class Placing:
                     lacking=lacking.get(host, 0),
                     leaving=ours.leaving[host],
                     silent=(host, size.id) in self._silent,
+                    turn=self._turn(host),
                 )
 
     def uneven(self) -> tuple[str, ...]:
