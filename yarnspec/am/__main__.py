@@ -202,7 +202,11 @@ def _run(  # noqa: PLR0915 - one thing after the other
         rm, place.application_id, shell.post, lambda: containers.waiting, constraint_of(plan.options.placement)
     )
     allocations = Allocations(containers, shell.post)
-    provider = ProviderEvents(place.directory / RM_EVENTS_FILE, allocations, shell.post, watch.look_soon)
+    provider = ProviderEvents(
+        place.directory / RM_EVENTS_FILE, allocations, shell.post, watch.look_soon, watch.count_cores
+    )
+    # Before the first look at the hosts: the answer to the registration says whether the scheduler counts cores.
+    provider.catch_up()
     reports = ProgramReports(place.directory / PROGRAM_REPORT_FILE, shell.post)
     watchers = [each.watcher for each in (watch, provider, allocations, reports)]
     if place.attempt > 1 and plan.options.recovery.enabled:

@@ -99,6 +99,20 @@ def test_full_hosts_do_not_count() -> None:
     assert targets(world) == {HOSTS[1]: 1, HOSTS[2]: 3, HOSTS[3]: 3}
 
 
+def test_a_host_without_free_cores_is_full_if_the_scheduler_counts_them() -> None:
+    world = World(initial_executors=6, executor_vcores=4, placement=PlacementSettings())
+    world.start(report=False)
+    free = dict(zip(HOSTS, (2, 8, 8, 8), strict=True))
+    hosts = (
+        ev.HostReport(host=host, free_memory_mb=10 * SIZE_MB, vcores=8, free_vcores=cores)
+        for host, cores in free.items()
+    )
+    world.tell(ev.HostsReported(hosts=tuple(hosts)))
+    assert targets(world) == dict.fromkeys(HOSTS[1:], 2)
+    world.tell(ev.TargetExecutorsChanged(count=7))
+    assert wanted(world)["7"].hosts == ()
+
+
 def test_hosts_of_another_label_are_no_targets() -> None:
     world = World(executor_label="fast")
     world.start(report=False)

@@ -359,6 +359,10 @@ def test_what_a_host_has_too_little_of_is_said() -> None:
     host = ev.HostReport(host="h", memory_mb=5000, resources={"yarn.io/gpu": 2})
     assert lacks(host, LARGE) == ""
     assert lacks(host, msgspec.structs.replace(LARGE, memory_mb=6000)) == "it has 5000 MiB, and an executor needs 6000"
+    few_cores = msgspec.structs.replace(host, vcores=1)
+    assert lacks(few_cores, LARGE) == ""
+    counted = msgspec.structs.replace(few_cores, free_vcores=0)
+    assert lacks(counted, LARGE) == f"it has 1 cores, and an executor needs {LARGE.cores}"
     four = msgspec.structs.replace(LARGE, resources={"yarn.io/gpu": 4})
     assert lacks(host, four) == "it has 2 of yarn.io/gpu, and an executor needs 4"
     assert lacks(ev.HostReport(host="h"), LARGE) == "it has no yarn.io/gpu"

@@ -37,12 +37,12 @@ _RULES: dict[Step, PlacementRule] = {"host": "spread", "another": "spread", "hos
 _LONGEST_WAIT = 16
 """Under the limit an ask waits for its host this many times ``placement.spread_wait`` at most."""
 _SHOWN_HOSTS = 4
-_MEMORY = ""
-"""Beside the names of resource types."""
+_MEMORY, _CORES = "memory-mb", "vcores"
+"""YARN's names of the two that are not among the resource types of a host."""
 
 
 class _Ours:
-    """Our executors on each host, and what they take there of memory and each resource type.
+    """Our executors on each host, and what they take there of memory, cores and each resource type.
 
     ``leaving``: those that are given up and have not ended. They take as much as others.
     """
@@ -67,6 +67,7 @@ class _Ours:
     def _take(self, host: str, size: ExecutorProfile) -> None:
         taken = self._taken.setdefault(host, Counter())
         taken[_MEMORY] += size.memory_mb
+        taken[_CORES] += size.cores
         taken.update(size.resources)
 
     def of_profile(self, profile: int) -> Counter[str]:
@@ -284,6 +285,8 @@ class Placing:
             return 0
         free = _free(report)
         needed = {_MEMORY: max(1, size.memory_mb), **size.resources}
+        if report.free_vcores is not None:
+            needed[_CORES] = max(1, size.cores)
         new = ours.since(self._at_report, host) if ours is not None else {}
         return min(((free.get(what) or 0) - new.get(what, 0)) // amount for what, amount in needed.items())
 
@@ -461,4 +464,4 @@ class Placing:
 
 def _free(host: HostReport) -> Mapping[str, int | None]:
     """What is free on a host by its report."""
-    return {_MEMORY: host.free_memory_mb, **host.free_resources}
+    return {_MEMORY: host.free_memory_mb, _CORES: host.free_vcores, **host.free_resources}

@@ -101,7 +101,10 @@ def plan_of_request(request: SubmitRequest) -> PlacementPlan:
     )
     blocked = dict.fromkeys(listed, "it is on the cluster's list of blocked hosts")
     blocked |= dict.fromkeys(translation.exclude_hosts, "it is excluded at submit")
-    reports = [report_of(host, constraint_of(options)) for host in hosts]
+    # YARN tells only application masters whether the scheduler counts cores. One that does never gives more than a
+    # host has.
+    counts_cores = all(host.used_vcores <= host.vcores for host in hosts)
+    reports = [report_of(host, constraint_of(options), counts_cores=counts_cores) for host in hosts]
     return _planned(settings, reports, blocked, mode=mode.mode, slots=sizes.executor.slots)
 
 
