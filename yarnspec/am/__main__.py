@@ -118,6 +118,7 @@ def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[i
         executor_heap_mb=plan.executors.heap_mb,
         executor_vcores=plan.executors.cores,
         executor_label=plan.executors.label,
+        queue_label=plan.queue_label,
         executor_resources=plan.executors.resources,
         executor_tasks_max=plan.executors.tasks_max,
         task_cpus=plan.executors.task_cpus,

@@ -121,6 +121,25 @@ def test_hosts_of_another_label_are_no_targets() -> None:
     assert targets(world) == {HOSTS[1]: 2}
 
 
+@pytest.mark.parametrize("limit", [0, 1])
+@pytest.mark.parametrize(("own", "suitable"), [("", HOSTS[:2]), ("slow", HOSTS[2:])])
+def test_without_a_label_of_their_own_executors_go_to_hosts_of_the_queues_default_label(
+    limit: int, own: str, suitable: tuple[str, ...]
+) -> None:
+    world = World(
+        initial_executors=2,
+        executor_label=own,
+        queue_label="fast",
+        placement=PlacementSettings(max_per_host=limit),
+    )
+    world.start(report=False)
+    labels = dict(zip(HOSTS, ("fast", "fast", "slow", "slow"), strict=True))
+    hosts = (ev.HostReport(host=host, free_memory_mb=9 * SIZE_MB, labels=(one,)) for host, one in labels.items())
+    world.tell(ev.HostsReported(hosts=tuple(hosts)))
+    assert targets(world) == dict.fromkeys(suitable, 1)
+    assert {one.label for one in wanted(world).values()} == {own}
+
+
 def test_without_spreading_the_resource_manager_places() -> None:
     world = begun(spread=False)
     assert [(one.hosts, one.strict) for one in wanted(world).values()] == [((), False)] * 4

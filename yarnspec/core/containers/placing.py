@@ -106,7 +106,7 @@ class Placing:
         factor: Callable[[str], float],
     ) -> None:
         self._options = settings.placement
-        self._label = settings.executor_label
+        self._label = settings.executor_label or settings.queue_label
         self._containers = containers
         self._profiles = containers.profiles
         self._asks = containers.asks

@@ -77,7 +77,7 @@ def plan_of_request(request: SubmitRequest) -> PlacementPlan:
     The application master's container comes first and takes room on a host that nobody knows before.
 
     Raises:
-        UsageError, ClusterUnreachable: as for a submit.
+        UsageError, NotFound, ClusterUnreachable: as for a submit.
     """
     read = read_request(request)
     translation, sizes = read.translation, read.sizes
@@ -85,6 +85,7 @@ def plan_of_request(request: SubmitRequest) -> PlacementPlan:
     cluster = Cluster.from_environment(translation.options)
     try:
         hosts = cluster.rm.hosts(ALL_STATES)
+        queue = cluster.rm.queue(translation.yarn.queue)
         mode = resolve(options.mode, cluster.rm, options.host_attribute)
         check_constraint(options, mode, hosts, label=sizes.executor.label)
         running = [host.host for host in hosts if host.state == "RUNNING"]
@@ -96,6 +97,7 @@ def plan_of_request(request: SubmitRequest) -> PlacementPlan:
         executor_memory_mb=sizes.executor.container_memory_mb,
         executor_vcores=sizes.executor.cores,
         executor_label=sizes.executor.label,
+        queue_label=queue.default_label,
         executor_resources=sizes.executor.resources,
         placement=in_effect(options),
     )
