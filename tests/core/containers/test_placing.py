@@ -251,6 +251,31 @@ def test_with_no_room_anywhere_nothing_is_waited_for() -> None:
     assert only(RelaxPlacement, world.commands).wanted == ("1", "2")
 
 
+PYTHON = "python=3.11"
+
+
+@pytest.mark.parametrize(
+    ("about_hosts", "label", "why"),
+    [
+        ({"suits": False}, "", f"no running host satisfies {PYTHON}"),
+        ({}, "fast", "no running host has the node label fast"),
+        ({"labels": ("fast",)}, "", "every running host has a node label, and executors have none"),
+        ({"state": "LOST"}, "", "no host is running"),
+    ],
+)
+def test_why_no_host_takes_a_container_is_told(about_hosts: dict[str, Any], label: str, why: str) -> None:
+    def told_of(limit: int) -> World:
+        options = PlacementSettings(constraint=PYTHON, max_per_host=limit)
+        world = World(initial_executors=2, executor_label=label, placement=options)
+        world.start(report=False)
+        world.tell(report(dict.fromkeys(HOSTS, 4), **about_hosts))
+        return world
+
+    relaxed = only(RelaxPlacement, told_of(0).commands)
+    assert relaxed.reason == f"{why}: 2 containers wait"
+    assert told_of(1).warnings[-1] == f"2 executors are not asked for: {why}"
+
+
 def test_the_limit_is_never_relaxed_and_what_it_leaves_no_place_for_is_not_asked_for() -> None:
     world = begun(executors=9, max_per_host=2)
     assert len(wanted(world)) == 8

@@ -119,7 +119,7 @@ class Placing:
         self._at_report = _Ours()
         self._silent: dict[tuple[str, int], Mapping[str, int | None]] = {}
         self._relaxed: dict[str, str] = {}
-        self._not_asked = 0
+        self._not_asked = (0, "")
         self._due_ms: int | None = None
         self._application_id = ""
         self._turns: dict[str, int] = {}
@@ -183,7 +183,9 @@ class Placing:
         commands = self._tell_relaxed(late)
         told = {one.before.id for one in late}
         if roomless := [each for each in roomless if each not in told]:
-            said = f"no host has room for {len(roomless)} containers now: they may come anywhere"
+            none = self._why_no_host()
+            said = f"{none}: {len(roomless)} containers wait" if none else ""
+            said = said or f"no host has room for {len(roomless)} containers now: they may come anywhere"
             commands.append(RelaxPlacement(rule="spread", wanted=tuple(roomless), reason=said))
         return commands + self._next_look()
 
@@ -196,18 +198,33 @@ class Placing:
             return []
         missing = self._containers.missing + sum(self._containers.missing_by_profile.values())
         rest = missing + sum(ask.placeless for ask in self._asks.all)
-        if rest == self._not_asked:
+        none = self._why_no_host()
+        if (rest, none) == self._not_asked:
             return []
-        self._not_asked = rest
+        self._not_asked = (rest, none)
         if not rest:
             return []
         leaving = self._there().leaving.total()
-        said = (
-            f"{rest} executors are not asked for: at most {self._limit} may be on one host (placement.max_per_host), "
-            f"and {len(self._usable)} hosts take containers"
-            + (f"; {leaving} that are given up have not ended" if leaving else "")
+        why = none or (
+            f"at most {self._limit} may be on one host (placement.max_per_host), and {len(self._usable)} hosts take "
+            "containers" + (f"; {leaving} that are given up have not ended" if leaving else "")
         )
-        return [Warn(reason=said, about="placement.max_per_host")]
+        return [Warn(reason=f"{rest} executors are not asked for: {why}", about="placement.max_per_host")]
+
+    def _why_no_host(self) -> str:
+        """Which rule leaves no host at all, whether it has room or not; empty if there is one."""
+        if self._usable:
+            return ""
+        running = [self._hosts.reports[host] for host in self._hosts.running]
+        if not running:
+            return "no host is running"
+        if not any(self._has_label(one) for one in running):
+            if self._label:
+                return f"no running host has the node label {self._label}"
+            return "every running host has a node label, and executors have none"
+        if not any(self._suits(one) for one in running):
+            return f"no running host satisfies {self._options.constraint}"
+        return "all running hosts that may be used are blocked"
 
     def _next_look(self) -> list[Command]:
         due_ms = [ask.due_ms for ask in self._asks.all if ask.due_ms is not None]
@@ -266,7 +283,10 @@ class Placing:
             ask.step, ask.tries = "host", 0
 
     def _suits(self, host: HostReport) -> bool:
-        return host.suits and (self._label in host.labels if self._label else not host.labels)
+        return host.suits and self._has_label(host)
+
+    def _has_label(self, host: HostReport) -> bool:
+        return self._label in host.labels if self._label else not host.labels
 
     def _misplaced(self, ask: Ask) -> bool:
         if not ask.named:

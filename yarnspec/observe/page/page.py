@@ -124,7 +124,7 @@ def _context(scene: Scene, source: Source, live: Live | None) -> dict[str, Any]:
         "more_copies": more_copies,
         "executors": over_time(scene),
         "resources": resources_in_words(document.resources, scene.now_ms) if document.resources is not None else "",
-        "asks": asks_in_words(document.asks, len(document.asks)),
+        "asks": asks_in_words(document.asks, len(document.asks), document.placement_constraint),
         "by_host": containers_by_host(scene),
         "containers": containers,
         "more_containers": more_containers,
