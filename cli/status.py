@@ -114,7 +114,7 @@ def _summary(document: StatusDocument, now_ms: int) -> Table:
     if not document.ended:
         row("executors", f"{document.running_containers} of {document.wanted_containers} run")
         row("waiting for", document.pending_reason, "yellow")
-        row("asked for", asks_in_words(document.asks))
+        row("asked for", asks_in_words(document.asks, constraint=document.placement_constraint))
     if document.relaxations:
         row("relaxed", document.relaxations[-1].reason, "yellow")
     if document.resources is not None:

@@ -75,13 +75,15 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     pages; ``cluster_id``: YARN's name of the cluster, if it has one. ``context_wait_ms``: a program
     that has made no SparkContext by then is ended; 0: never. ``decommissions``: Spark is told of the hosts that YARN
     decommissions. ``sized_properties``: what the program says of these comes too late. ``executor_properties``: the
-    size of the executors, which the program may set itself.
+    size of the executors, which the program may set itself. ``queue_label``: the queue's default node label, which
+    holds for executors without a label.
     """
 
     schema: int = 1
     name: str
     user: str
     queue: str
+    queue_label: str = ""
     program: Program
     executors: ExecutorSize
     initial_executors: int

@@ -24,6 +24,7 @@ from yarnspec.observe.forms.document import (
     Links,
     LiveAdoption,
     RecoveryStatus,
+    Relaxation,
     SpeculationStatus,
     StageStatus,
     StatusDocument,
@@ -63,6 +64,18 @@ def row(name: str, document: StatusDocument) -> str:
         print_status(document, console, 1_700_000_030_000)
     (line,) = [line for line in capture.get().splitlines() if line.startswith(name)]
     return line
+
+
+def test_what_an_ask_waits_for_under_a_users_constraint() -> None:
+    none = "no running host satisfies python=3.11: 2 containers wait"
+    document = msgspec.structs.replace(
+        DOCUMENT,
+        placement_constraint="python=3.11",
+        asks=(AskStatus(rule="", containers=2), AskStatus(rule="spread", containers=1, hosts=("h",))),
+        relaxations=(Relaxation(time_ms=1, rule="spread", containers=2, reason=none),),
+    )
+    assert row("asked for", document).rstrip().endswith("2 anywhere where python=3.11 holds; 1 to spread them, on h")
+    assert row("relaxed", document).rstrip().endswith(none)
 
 
 def test_the_profile_of_executors_is_shown_where_there_are_several() -> None:

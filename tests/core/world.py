@@ -54,10 +54,12 @@ class World:
     def view(self) -> View:
         return view_of(self.negotiator)
 
-    def start(self, epoch: int = 1, *, report: bool = True) -> list[Command]:
+    def start(
+        self, epoch: int = 1, *, report: bool = True, application_id: str = "application_1_0001"
+    ) -> list[Command]:
         answer = self.tell(
             ev.AttemptStarted(
-                application_id="application_1_0001",
+                application_id=application_id,
                 attempt=1,
                 epoch=epoch,
                 container_id="container_1_0001_01_000001",

@@ -118,6 +118,7 @@ def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[i
         executor_heap_mb=plan.executors.heap_mb,
         executor_vcores=plan.executors.cores,
         executor_label=plan.executors.label,
+        queue_label=plan.queue_label,
         executor_resources=plan.executors.resources,
         executor_tasks_max=plan.executors.tasks_max,
         task_cpus=plan.executors.task_cpus,
@@ -202,7 +203,11 @@ def _run(  # noqa: PLR0915 - one thing after the other
         rm, place.application_id, shell.post, lambda: containers.waiting, constraint_of(plan.options.placement)
     )
     allocations = Allocations(containers, shell.post)
-    provider = ProviderEvents(place.directory / RM_EVENTS_FILE, allocations, shell.post, watch.look_soon)
+    provider = ProviderEvents(
+        place.directory / RM_EVENTS_FILE, allocations, shell.post, watch.look_soon, watch.count_cores
+    )
+    # Before the first look at the hosts: the answer to the registration says whether the scheduler counts cores.
+    provider.catch_up()
     reports = ProgramReports(place.directory / PROGRAM_REPORT_FILE, shell.post)
     watchers = [each.watcher for each in (watch, provider, allocations, reports)]
     if place.attempt > 1 and plan.options.recovery.enabled:

@@ -236,6 +236,7 @@ class Negotiator:
             return self._stale()
         self._lifecycle.begin(event.epoch)
         self._containers.begin_epoch(event.epoch)
+        self._placing.begin(event.application_id)
         said = f"attempt {event.attempt} runs on {event.host}; epoch {event.epoch} begins"
         begun = self._recovery.begin(event.epoch, said, now_ms)
         return begun if self._lifecycle.over else begun + self._await_hosts(now_ms) + self._await_spread(now_ms)

@@ -425,8 +425,11 @@ def test_a_placement_that_could_not_be_written_is_told_once_and_written_later(ma
 
 def test_the_log_holds_the_hosts_once_and_then_what_changed(make: Make) -> None:
     world = make({events.DriverStopping: [FINISH]})
-    a, b = events.HostReport(host="a", free_memory_mb=9), events.HostReport(host="b")
-    fuller, lost = events.HostReport(host="a", free_memory_mb=5), events.HostReport(host="b", state="LOST")
+    a, b = events.HostReport(host="a", free_memory_mb=9, free_vcores=3), events.HostReport(host="b")
+    fuller, lost = (
+        events.HostReport(host="a", free_memory_mb=5, free_vcores=2),
+        events.HostReport(host="b", state="LOST"),
+    )
     # What a host has left changes all the time: that alone is not logged.
     reports = [events.HostsReported(hosts=hosts) for hosts in ((a, b), (fuller, b), (fuller, lost), (a,))]
     world.run(*reports, events.DriverStopping())

@@ -76,6 +76,14 @@ def test_a_change_that_the_provider_saw_is_looked_at_now(watched: Watched) -> No
     assert watched.after(0.1) == [events.HostsReported(hosts=())]
 
 
+def test_free_cores_are_told_where_the_scheduler_counts_them(watched: Watched) -> None:
+    free = [one.free_vcores for event in watched.after(0) for one in cast(events.HostsReported, event).hosts]
+    assert free == [None, None]
+    watched.watch.count_cores()
+    free = [one.free_vcores for event in watched.after(0.1) for one in cast(events.HostsReported, event).hosts]
+    assert free == [one.vcores - one.used_vcores for one in watched.made_hosts]
+
+
 def test_why_containers_do_not_come(watched: Watched) -> None:
     watched.after(0)
     watched.pending = "Queue's AM resource limit exceeded"

@@ -34,17 +34,21 @@ class Provider:
         self.posted: list[Event] = []
         self.looks = 0
         self.allocations = Allocations(self.containers, self.posted.append)
-        self.events = ProviderEvents(path, self.allocations, self.posted.append, self._look)
+        self.counts_cores = False
+        self.events = ProviderEvents(path, self.allocations, self.posted.append, self._look, self._count_cores)
 
     def _look(self) -> None:
         self.looks += 1
+
+    def _count_cores(self) -> None:
+        self.counts_cores = True
 
     def tells(self, *records: dict[str, Any] | str) -> list[Event]:
         before = len(self.posted)
         with self.path.open("a") as file:
             for record in records:
                 file.write((record if isinstance(record, str) else json.dumps(record)) + "\n")
-        self.events._step()
+        self.events.catch_up()
         self.allocations.step()
         return self.posted[before:]
 
@@ -105,6 +109,13 @@ def test_other_records(provider: Provider) -> None:
         events.ProblemNoticed(message="placement: no such label"),
         events.ContainersPreempted(container_ids=("c1", "c2"), strict=False),
     ]
+
+
+def test_the_registration_says_whether_the_scheduler_counts_cores(provider: Provider) -> None:
+    provider.tells({"type": "registered", "reregistration": False, "counts_cores": False})
+    assert not provider.counts_cores
+    provider.tells({"type": "registered", "reregistration": True, "counts_cores": True})
+    assert provider.counts_cores
 
 
 def test_changed_hosts_are_looked_at(provider: Provider) -> None:

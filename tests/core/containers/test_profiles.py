@@ -193,12 +193,13 @@ def test_a_host_that_gives_none_of_one_size_is_asked_for_another() -> None:
     world.tell(report)
     world.driver_ready()
     world.tell(target(0, large(1)))
-    assert wanted(world)[0].hosts == (HOSTS[0],)
+    (silent,) = wanted(world)[0].hosts
+    (other,) = {*HOSTS[:2]} - {silent}
     world.tell(ev.PlacementAcknowledged(version=of(UpdatePlacement, world.commands)[-1].version))
     timer = [one for one in of(SetTimer, world.commands) if one.name == SPREAD_TIMER][-1]
     world.fire(timer.name, timer.at_ms)
     world.tell(target(1, large(1)))
-    assert [(one.profile, one.hosts) for one in wanted(world)] == [(3, (HOSTS[1],)), (0, (HOSTS[0],))]
+    assert [(one.profile, one.hosts) for one in wanted(world)] == [(3, (other,)), (0, (silent,))]
 
 
 def limited(gpus: tuple[int, ...], *, executors: int) -> World:
@@ -358,6 +359,10 @@ def test_what_a_host_has_too_little_of_is_said() -> None:
     host = ev.HostReport(host="h", memory_mb=5000, resources={"yarn.io/gpu": 2})
     assert lacks(host, LARGE) == ""
     assert lacks(host, msgspec.structs.replace(LARGE, memory_mb=6000)) == "it has 5000 MiB, and an executor needs 6000"
+    few_cores = msgspec.structs.replace(host, vcores=1)
+    assert lacks(few_cores, LARGE) == ""
+    counted = msgspec.structs.replace(few_cores, free_vcores=0)
+    assert lacks(counted, LARGE) == f"it has 1 cores, and an executor needs {LARGE.cores}"
     four = msgspec.structs.replace(LARGE, resources={"yarn.io/gpu": 4})
     assert lacks(host, four) == "it has 2 of yarn.io/gpu, and an executor needs 4"
     assert lacks(ev.HostReport(host="h"), LARGE) == "it has no yarn.io/gpu"

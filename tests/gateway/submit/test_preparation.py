@@ -55,10 +55,17 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     return Desk(tmp_path)
 
 
+def test_the_queues_default_label_goes_along_and_is_no_label_of_the_executors(desk: Desk) -> None:
+    desk.rm.made_queue = msgspec.structs.replace(desk.rm.made_queue, default_label="fast")
+    plan = desk.prepare().plan
+    assert (plan.queue_label, plan.executors.label) == ("fast", "")
+
+
 def test_a_plain_line(desk: Desk) -> None:
     prepared = desk.prepare("--num-executors", "3", "--executor-memory", "2g", "--name", "etl", "--files", "data.txt")
     plan, application = prepared.plan, prepared.application
     assert (plan.name, plan.user, plan.queue, plan.initial_executors) == ("etl", "me", "default", 3)
+    assert plan.queue_label == ""
     assert plan.program.primary == "app.py"
     assert plan.executors.heap_mb == 2048
     assert plan.executors.container_memory_mb == 2048 + 384

@@ -55,6 +55,7 @@ SCHEDULER = {
                         "AMResourceLimit": {"memory": 1664, "vCores": 1},
                         "usedAMResource": {"memory": 0, "vCores": 0},
                         "maximumAllocation": {"memory": 4096, "vCores": 4},
+                        "defaultNodeLabelExpression": "fast",
                     }
                 ]
             },
@@ -118,6 +119,7 @@ def test_queues_of_the_capacity_scheduler() -> None:
         assert manager.queue("root.default") == queue
         assert (queue.leaf, queue.path, queue.max_am_percent) == (True, "root.default", pytest.approx(10))
         assert (queue.am_limit_memory_mb, queue.max_allocation_memory_mb) == (1664, 4096)
+        assert queue.default_label == "fast"
         with pytest.raises(NotFound, match=r"no queue 'x'.*root\.default"):
             manager.queue("x")
         with pytest.raises(NotFound, match="has child queues"):

@@ -271,7 +271,7 @@ class Shell:
         """The news about these hosts that the event log does not have yet. What is free on them is no news."""
         now = {
             one.host: msgspec.structs.replace(
-                one, free_memory_mb=None, free_resources=dict.fromkeys(one.free_resources, 0)
+                one, free_memory_mb=None, free_vcores=None, free_resources=dict.fromkeys(one.free_resources, 0)
             )
             for one in report.hosts
         }

@@ -41,6 +41,7 @@ class ClusterWatch:
         self._application_id = application_id
         self._post = post
         self._waiting = waiting
+        self._counts_cores = False
         self._hosts: tuple[HostReport, ...] = ()
         self._soon = threading.Event()
         self._soon.set()
@@ -58,6 +59,11 @@ class ClusterWatch:
         """Something about the hosts has changed: ask now. From any thread."""
         self._soon.set()
 
+    def count_cores(self) -> None:
+        """The scheduler counts cores, too: so what a host has free of them matters. From any thread."""
+        self._counts_cores = True
+        self._soon.set()
+
     def _step(self) -> None:
         now_s = time.monotonic()
         try:
@@ -72,7 +78,9 @@ class ClusterWatch:
             _log.warning("the ResourceManager does not answer", why=str(error))
 
     def _look_at_hosts(self) -> None:
-        hosts = tuple(report_of(one, self._constraint) for one in self._rm.hosts(ALL_STATES))
+        hosts = tuple(
+            report_of(one, self._constraint, counts_cores=self._counts_cores) for one in self._rm.hosts(ALL_STATES)
+        )
         if hosts != self._hosts:
             self._hosts = hosts
             self._post(events.HostsReported(hosts=hosts))

@@ -40,14 +40,23 @@ _END_WAIT_S = 10.0
 class ProviderEvents:
     """The news of the proxy provider in Skein's JVM, as the core's events."""
 
-    def __init__(self, path: Path, allocations: Allocations, post: Post, on_hosts_changed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        allocations: Allocations,
+        post: Post,
+        on_hosts_changed: Callable[[], None],
+        on_cores_counted: Callable[[], None],
+    ) -> None:
         self._tail = FileTail(path)
+        self._on_cores_counted = on_cores_counted
         self._allocations = allocations
         self._post = post
         self._on_hosts_changed = on_hosts_changed
-        self.watcher = Watcher("provider-events", self._step, _TAIL_PAUSE_S)
+        self.watcher = Watcher("provider-events", self.catch_up, _TAIL_PAUSE_S)
 
-    def _step(self) -> None:
+    def catch_up(self) -> None:
+        """Take what the provider has told since the last time."""
         for line in self._tail.lines():
             try:
                 self._take(json.loads(line))
@@ -66,6 +75,8 @@ class ProviderEvents:
         elif kind == "completed":
             self._allocations.completed(told)
         elif kind == "registered":
+            if told.get("counts_cores"):
+                self._on_cores_counted()
             if told.get("reregistration"):
                 self._post(events.ResourceManagerReconnected())
         elif kind == "preemption":

@@ -17,8 +17,8 @@ class Ask:
 
     ``avoid`` and ``required`` are its rules beside those that hold for all. ``step`` says how far spreading is relaxed
     for it. At ``due_ms`` it is relaxed further; with None it is not. ``waits``: it will be relaxed, and its time begins
-    when the ResourceManager has been told. ``placeless``: no host is below the limit, and nothing is asked for until
-    one is.
+    when the ResourceManager has been told. ``tries``: how often it has waited in vain. ``placeless``: no host is below
+    the limit, and nothing is asked for until one is.
     """
 
     wanted: WantedContainer
@@ -28,6 +28,7 @@ class Ask:
     step: Step = STEPS[0]
     due_ms: int | None = None
     waits: bool = False
+    tries: int = 0
     placeless: bool = False
 
     @property
@@ -89,12 +90,14 @@ class Asks:
         self._unplaced.update((ask.wanted.id, ask) for ask in found)
         return found
 
-    def put(self, ask: Ask, **form: object) -> None:
-        """Ask for it in this form from now on."""
+    def put(self, ask: Ask, **form: object) -> bool:
+        """Ask for it in this form from now on; False: it was so before, and there is nothing to tell."""
         now = msgspec.structs.replace(ask.wanted, **form)
-        if now != ask.wanted or ask.placeless:
-            ask.wanted, ask.placeless = now, False
-            self.changed = True
+        if now == ask.wanted and not ask.placeless:
+            return False
+        ask.wanted, ask.placeless = now, False
+        self.changed = True
+        return True
 
     def put_off(self, ask: Ask) -> None:
         """Do not ask for it until it has a place."""

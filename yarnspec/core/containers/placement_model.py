@@ -4,12 +4,13 @@ The rules of one container, in the words of ``docs/placement.md``:
 
     hard    avoid, the user's constraint, at most K on one host    never relaxed
     soft    spread                                                 relaxed first, in the order of ``STEPS``
-            prefer                                                 relaxed with the last step
+            prefer                                                 relaxed when no other host with data has room
             require                                                relaxed last, by whoever required the host
 
 Spreading is water-filling: the next container goes to the host with the fewest of ours. Among equals a host that is not
-slow comes first, then the one with the most room. A host without room by the ResourceManager's last report does not
-count.
+slow comes first, then the one with the most room. Where room differs little, each application has an order of its own:
+else all that start at the same moment would ask the same host. A host without room by the ResourceManager's last report
+does not count.
 
 Hosts with data of waiting tasks are preferred. Each of them should have its share of the executors that these tasks can
 use (``shares``). While hosts lack executors of their share, a container goes to the one that lacks the most. Spreading
@@ -18,15 +19,16 @@ decides among equals, and for all other containers. Everything here is plain val
 
 from __future__ import annotations
 
+import hashlib
 import heapq
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Step = Literal["host", "hosts", "anywhere"]
-"""How a container is asked for: on the one host that the plan gives it, on one of several hosts, or on any."""
+Step = Literal["host", "another", "hosts", "anywhere"]
+"""How a container is asked for: on the one host that the plan gives it, on one other, on one of several, or on any."""
 
-STEPS: tuple[Step, ...] = ("host", "hosts", "anywhere")
+STEPS: tuple[Step, ...] = ("host", "another", "hosts", "anywhere")
 """Spreading is relaxed in this order, one step at a time."""
 
 MOST_NAMED = 8
@@ -43,8 +45,10 @@ _SPEED_CLASSES = 2
 class HostLoad:
     """One host: our containers there or asked for there, and how many more of this size fit.
 
-    ``factor`` says how many times slower than usual tasks run there, as far as that is known. ``lacking``: how many
-    more the host should have to be near the data of waiting tasks.
+    ``leaving``: containers beside these whose executors are given up and have not ended. The limit counts them, but
+    spreading does not, because they are gone soon. ``factor`` says how many times slower than usual tasks run there, as
+    far as that is known. ``lacking``: how many more the host should have to be near the data of waiting tasks.
+    ``silent``: it was asked in vain, and reports the same since. ``turn``: its place among equals.
     """
 
     host: str
@@ -52,11 +56,19 @@ class HostLoad:
     room: int = 0
     factor: float = 1.0
     lacking: float = 0
+    leaving: int = 0
+    silent: bool = False
+    turn: int = 0
+
+    def places_left(self, max_per_host: int) -> int:
+        """How many more containers the limit allows here."""
+        return max(0, max_per_host - self.containers - self.leaving)
 
     @property
-    def rank(self) -> tuple[int, int, int, str]:
-        """The emptiest first, then the faster, then the one with more room."""
-        return (self.containers, round(max(1.0, self.factor) * _SPEED_CLASSES), -self.room, self.host)
+    def rank(self) -> tuple[int, int, int, int, str]:
+        """The emptiest first, then the faster, then the one with more room: what differs by less than half is alike."""
+        speed = round(max(1.0, self.factor) * _SPEED_CLASSES)
+        return (self.containers, speed, -max(0, self.room).bit_length(), self.turn, self.host)
 
 
 class Loads:
@@ -72,8 +84,9 @@ class Loads:
         self._heap = [(one.rank, one.host) for one in self._by_host.values() if self._open(one)]
         heapq.heapify(self._heap)
 
-    def __contains__(self, host: object) -> bool:
-        return host in self._by_host
+    def below_limit(self, host: str) -> bool:
+        """Whether the limit allows one more container on this host; so it does on a host that is not known."""
+        return host not in self._by_host or self._below(self._by_host[host])
 
     def take(self, host: str) -> None:
         """One more container of ours is on this host, or asked for there."""
@@ -107,23 +120,28 @@ class Loads:
         lacking = [one for one in self._preferred if one.lacking > 0 and self._open(one) and one.host not in avoid]
         return tuple(one.host for one in heapq.nsmallest(most, lacking, key=lambda one: (-one.lacking, one.rank)))
 
-    def full(self, avoid: Collection[str] = ()) -> str | None:
-        """The emptiest of the hosts below the limit, whether it has room now or not; None when all are at the limit."""
+    def below(self, avoid: Collection[str] = ()) -> HostLoad | None:
+        """The emptiest host below the limit, whether it has room now or not. One that is silent comes last."""
         below = [one for one in self._by_host.values() if self._below(one) and one.host not in avoid]
-        return min(below, key=lambda one: one.rank).host if below else None
+        return min(below, key=lambda one: (one.silent, one.rank), default=None)
 
     @property
     def places_left(self) -> int | None:
         """How many more containers the limit allows on all hosts together; None without a limit."""
         if self._most is None:
             return None
-        return sum(max(0, self._most - one.containers) for one in self._by_host.values())
+        return sum(one.places_left(self._most) for one in self._by_host.values())
 
     def _below(self, load: HostLoad) -> bool:
-        return self._most is None or load.containers < self._most
+        return self._most is None or load.places_left(self._most) > 0
 
     def _open(self, load: HostLoad) -> bool:
         return load.room > 0 and self._below(load)
+
+
+def turn_of(application_id: str, host: str) -> int:
+    """The place of a host among equals: the same for this application at any time, another for each application."""
+    return int.from_bytes(hashlib.blake2b(f"{application_id} {host}".encode(), digest_size=4).digest(), "big")
 
 
 def shares(tasks: Mapping[str, int], total: int, executors: int) -> dict[str, float]:
@@ -140,7 +158,7 @@ def uneven(hosts: Iterable[HostLoad], max_per_host: int | None = None, most: int
     loads = list(hosts)
     sources: list[str] = []
     while loads and len(sources) < most:
-        open_ones = [one for one in loads if one.room > 0 and (max_per_host is None or one.containers < max_per_host)]
+        open_ones = [one for one in loads if one.room > 0 and (max_per_host is None or one.places_left(max_per_host))]
         if not open_ones:
             break
         emptiest = min(open_ones, key=lambda one: one.rank)

@@ -92,10 +92,12 @@ def _size(profile: ExecutorProfile) -> tuple[int, int, int]:
 def lacks(host: HostReport, size: ExecutorProfile) -> str:
     """What a host has too little of, even if it ran nothing else; empty if it could hold an executor of this size.
 
-    Cores are left out: not every scheduler counts them.
+    Cores are left out where the scheduler does not count them.
     """
     if 0 < host.memory_mb < size.memory_mb:
         return f"it has {host.memory_mb} MiB, and an executor needs {size.memory_mb}"
+    if host.free_vcores is not None and 0 < host.vcores < size.cores:
+        return f"it has {host.vcores} cores, and an executor needs {size.cores}"
     for name, amount in size.resources.items():
         there = host.resources.get(name, 0)
         if there < amount:

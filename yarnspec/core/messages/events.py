@@ -31,10 +31,10 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 class HostReport(msgspec.Struct, frozen=True, kw_only=True):
     """One NodeManager as the ResourceManager reports it; ``host`` is the node id without its port.
 
-    ``free_memory_mb``: memory that no container of any application uses; null if it is not told. The event log has it
-    as it was when the host changed otherwise. ``resources``: how much the host has in all of each further resource
-    type; ``free_resources``: how much of that is free. ``suits``: the user's constraint can hold there, by the host's
-    attributes.
+    ``free_memory_mb``: memory that no container of any application uses; null if it is not told. ``free_vcores``: the
+    same for cores; null if the scheduler does not count them. The event log has both as they were when the host changed
+    otherwise. ``resources``: how much the host has in all of each further resource type; ``free_resources``: how much
+    of that is free. ``suits``: the user's constraint can hold there, by the host's attributes.
     """
 
     host: str
@@ -43,6 +43,7 @@ class HostReport(msgspec.Struct, frozen=True, kw_only=True):
     memory_mb: int = 0
     vcores: int = 0
     free_memory_mb: int | None = None
+    free_vcores: int | None = None
     resources: dict[str, int] = {}
     free_resources: dict[str, int] = {}
     labels: tuple[str, ...] = ()

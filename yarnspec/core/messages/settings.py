@@ -62,6 +62,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The options that the core's decisions depend on; the shell fills it from the plan and the options file.
 
     ``executor_memory_mb`` is the container's, ``executor_heap_mb`` that of the JVM in it.
+    ``queue_label``: the node label of the hosts that YARN takes where executors have no ``executor_label``.
     ``executor_resources``: what an executor's container needs of further resource types, by YARN's name.
     ``executor_tasks_max``: so many tasks an executor runs at once at most, as they need such resources.
 
@@ -78,6 +79,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     executor_heap_mb: int = 0
     executor_vcores: int = 1
     executor_label: str = ""
+    queue_label: str = ""
     executor_resources: dict[str, int] = {}
     executor_tasks_max: int | None = None
     task_cpus: float = 1

@@ -34,8 +34,9 @@ class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
     containers as it likes, and often many on one host."""
 
     spread_wait_ms: int = 4_000
-    """How long a container is asked for on the one host that the plan gives it. After that it is asked for on a few of
-    the emptiest hosts, or on others with data, for as long again. Then it may come anywhere."""
+    """How long a container is asked for on the one host that the plan gives it. After that it is asked for on one other
+    host, then on a few of the emptiest hosts or of those with data, each time for as long. Then it may come
+    anywhere."""
 
     max_per_host: CountOrZero = 0
     """Most executors of this application on one host. 0: no limit. The limit is never relaxed: a container that does

@@ -77,7 +77,7 @@ def plan_of_request(request: SubmitRequest) -> PlacementPlan:
     The application master's container comes first and takes room on a host that nobody knows before.
 
     Raises:
-        UsageError, ClusterUnreachable: as for a submit.
+        UsageError, NotFound, ClusterUnreachable: as for a submit.
     """
     read = read_request(request)
     translation, sizes = read.translation, read.sizes
@@ -85,6 +85,7 @@ def plan_of_request(request: SubmitRequest) -> PlacementPlan:
     cluster = Cluster.from_environment(translation.options)
     try:
         hosts = cluster.rm.hosts(ALL_STATES)
+        queue = cluster.rm.queue(translation.yarn.queue)
         mode = resolve(options.mode, cluster.rm, options.host_attribute)
         check_constraint(options, mode, hosts, label=sizes.executor.label)
         running = [host.host for host in hosts if host.state == "RUNNING"]
@@ -96,12 +97,16 @@ def plan_of_request(request: SubmitRequest) -> PlacementPlan:
         executor_memory_mb=sizes.executor.container_memory_mb,
         executor_vcores=sizes.executor.cores,
         executor_label=sizes.executor.label,
+        queue_label=queue.default_label,
         executor_resources=sizes.executor.resources,
         placement=in_effect(options),
     )
     blocked = dict.fromkeys(listed, "it is on the cluster's list of blocked hosts")
     blocked |= dict.fromkeys(translation.exclude_hosts, "it is excluded at submit")
-    reports = [report_of(host, constraint_of(options)) for host in hosts]
+    # YARN tells only application masters whether the scheduler counts cores. One that does never gives more than a
+    # host has.
+    counts_cores = all(host.used_vcores <= host.vcores for host in hosts)
+    reports = [report_of(host, constraint_of(options), counts_cores=counts_cores) for host in hosts]
     return _planned(settings, reports, blocked, mode=mode.mode, slots=sizes.executor.slots)
 
 
@@ -210,7 +215,7 @@ def rules(options: PlacementSettings) -> tuple[str, ...]:
         said.append(f"hard: at most {options.max_per_host} executors on one host")
     if options.spread:
         wait = format_duration(options.spread_wait_ms)
-        wider = "any of the emptiest hosts, after as long again anywhere"
+        wider = "one other host, then on any of the emptiest, then anywhere"
         wider = "another host below the limit" if options.max_per_host else wider
         said.append(f"soft: spread. What does not come within {wait} may come on {wider}")
     return tuple(said)

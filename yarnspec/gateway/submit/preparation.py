@@ -117,6 +117,7 @@ def prepare(
     listed, list_trouble = listed_hosts(cluster, translation.options, running, translation.exclude_hosts)
     plan = msgspec.structs.replace(
         _plan(request, cluster, translation, sizes, placement),
+        queue_label=queue.default_label,
         streams=streams,
         max_attempts=granted_attempts(cluster, translation.yarn.max_attempts),
     )

@@ -29,10 +29,15 @@ def resources_in_words(resources: ResourcesStatus, wanted: int, now_ms: int) -> 
     return words
 
 
-def asks_in_words(asks: tuple[AskStatus, ...], most: int = _SHOWN_ASKS) -> str:
-    """How many containers are asked for, and where: at most so many places, and how many containers elsewhere."""
+def asks_in_words(asks: tuple[AskStatus, ...], most: int = _SHOWN_ASKS, constraint: str = "") -> str:
+    """How many containers are asked for, and where: at most so many places, and how many containers elsewhere.
+
+    ``constraint``: the user's. It holds on hosts that are named, and the others have to wait for one where it does.
+    """
+    condition = f" where {constraint} holds" if constraint else ""
     words = [
-        f"{one.containers}{_of_profile(one.profile)} {RULE_WORDS[one.rule]}{_named(one.hosts)}" for one in asks[:most]
+        f"{one.containers}{_of_profile(one.profile)} {RULE_WORDS[one.rule]}{_named(one.hosts) or condition}"
+        for one in asks[:most]
     ]
     rest = sum(one.containers for one in asks[most:])
     return "; ".join([*words, f"{rest} elsewhere (-o json)"] if rest else words)

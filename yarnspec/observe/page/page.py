@@ -126,7 +126,7 @@ def _context(scene: Scene, source: Source, live: Live | None) -> dict[str, Any]:
         "more_copies": more_copies,
         "executors": over_time(scene),
         "resources": _resources(document, scene.now_ms),
-        "asks": asks_in_words(document.asks, len(document.asks)),
+        "asks": asks_in_words(document.asks, len(document.asks), document.placement_constraint),
         "by_host": containers_by_host(scene),
         "containers": containers,
         "more_containers": more_containers,

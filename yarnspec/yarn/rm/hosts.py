@@ -64,8 +64,11 @@ def _has(host: Host, wanted: Mapping[str, int]) -> bool:
     return all(host.resources.get(name, 0) >= amount for name, amount in wanted.items())
 
 
-def report_of(host: Host, constraint: Constraint | None = None) -> HostReport:
-    """The host as the core is told of it; ``constraint`` is the user's."""
+def report_of(host: Host, constraint: Constraint | None = None, *, counts_cores: bool = False) -> HostReport:
+    """The host as the core is told of it.
+
+    ``constraint`` is the user's. ``counts_cores``: the scheduler does, beside memory.
+    """
     return HostReport(
         host=host.host,
         rack=host.rack,
@@ -73,6 +76,7 @@ def report_of(host: Host, constraint: Constraint | None = None) -> HostReport:
         memory_mb=host.memory_mb,
         vcores=host.vcores,
         free_memory_mb=max(0, host.memory_mb - host.used_memory_mb),
+        free_vcores=max(0, host.vcores - host.used_vcores) if counts_cores else None,
         labels=host.labels,
         resources=host.resources,
         free_resources=host.free_resources,

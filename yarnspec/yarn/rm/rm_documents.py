@@ -139,6 +139,7 @@ def _capacity_queues(info: Mapping[str, Any], parent: str) -> Iterator[Queue]:
         am_used_memory_mb=_optional_whole(_mapping(info.get("usedAMResource")).get("memory")),
         max_allocation_memory_mb=_optional_whole(largest.get("memory")),
         max_allocation_vcores=_optional_whole(largest.get("vCores")),
+        default_label=_text(info.get("defaultNodeLabelExpression")).strip(),
     )
     for child in children:
         yield from _capacity_queues(child, path)

@@ -43,7 +43,10 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Queue(msgspec.Struct, frozen=True, kw_only=True):
-    """One queue of the scheduler; numbers that its scheduler does not tell are None."""
+    """One queue of the scheduler; numbers that its scheduler does not tell are None.
+
+    ``default_label``: the node label of containers that ask for none.
+    """
 
     name: str
     path: str
@@ -54,6 +57,7 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
     am_used_memory_mb: int | None = None
     max_allocation_memory_mb: int | None = None
     max_allocation_vcores: int | None = None
+    default_label: str = ""
 
 
 class Size(msgspec.Struct, frozen=True):

@@ -31,12 +31,18 @@ public final class RmEvents {
         this.path = path;
     }
 
-    public void registered(boolean again, Collection<String> keptContainers, long maxMemoryMb, long maxVcores) {
+    public void registered(
+            boolean again,
+            Collection<String> keptContainers,
+            long maxMemoryMb,
+            long maxVcores,
+            boolean countsCores) {
         ObjectNode event = event("registered");
         event.put("reregistration", again);
         event.set("kept_containers", JSON.valueToTree(keptContainers));
         event.put("max_memory_mb", maxMemoryMb);
         event.put("max_vcores", maxVcores);
+        event.put("counts_cores", countsCores);
         write(event);
     }
 

@@ -13,6 +13,7 @@ import org.apache.hadoop.yarn.api.records.PreemptionContainer;
 import org.apache.hadoop.yarn.api.records.PreemptionMessage;
 import org.apache.hadoop.yarn.api.records.RejectedSchedulingRequest;
 import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.proto.YarnServiceProtos.SchedulerResourceTypes;
 import org.yarnspec.placement.AllocateRewriter;
 import org.yarnspec.placement.RmEvents;
 
@@ -38,7 +39,8 @@ final class AnswerEvents {
                 registeredBefore,
                 kept,
                 largest == null ? 0 : largest.getMemorySize(),
-                largest == null ? 0 : largest.getVirtualCores());
+                largest == null ? 0 : largest.getVirtualCores(),
+                response.getSchedulerResourceTypes().contains(SchedulerResourceTypes.CPU));
         registeredBefore = true;
     }
 

@@ -31,6 +31,7 @@ import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.api.records.ResourceTypeInfo;
 import org.apache.hadoop.yarn.api.records.SchedulingRequest;
 import org.apache.hadoop.yarn.exceptions.InvalidResourceRequestException;
+import org.apache.hadoop.yarn.proto.YarnServiceProtos.SchedulerResourceTypes;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -125,6 +126,7 @@ class AmCallInterceptorTest {
         assertEquals(List.of("c"), additions());
         assertEquals(List.of("b"), removals());
 
+        rm.counted.add(SchedulerResourceTypes.CPU);
         registerAgain();
         allocate(FakeResourceManager.asks(1));
         assertEquals(List.of("c"), additions());
@@ -132,6 +134,8 @@ class AmCallInterceptorTest {
         assertEquals(2, events("acknowledged").size());
         assertTrue(events("registered").get(1).get("reregistration").asBoolean());
         assertEquals(4096, events("registered").get(0).get("max_memory_mb").asInt());
+        assertFalse(events("registered").get(0).get("counts_cores").asBoolean());
+        assertTrue(events("registered").get(1).get("counts_cores").asBoolean());
     }
 
     @Test

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.EnumSet;
 import java.util.List;
 import org.apache.hadoop.yarn.api.ApplicationMasterProtocol;
 import org.apache.hadoop.yarn.api.protocolrecords.AllocateRequest;
@@ -22,6 +23,7 @@ import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.api.records.ResourceTypeInfo;
 import org.apache.hadoop.yarn.exceptions.YarnException;
+import org.apache.hadoop.yarn.proto.YarnServiceProtos.SchedulerResourceTypes;
 
 /** The other end of the protocol: keeps what it is sent and answers what the test put in. */
 final class FakeResourceManager implements ApplicationMasterProtocol {
@@ -30,6 +32,7 @@ final class FakeResourceManager implements ApplicationMasterProtocol {
     final Deque<Object> answers = new ArrayDeque<>();
     Runnable whileAnswering = () -> {};
     List<ResourceTypeInfo> types = List.of();
+    EnumSet<SchedulerResourceTypes> counted = EnumSet.of(SchedulerResourceTypes.MEMORY);
     int notYet;
     private int containers;
 
@@ -42,6 +45,7 @@ final class FakeResourceManager implements ApplicationMasterProtocol {
         RegisterApplicationMasterResponse response = RegisterApplicationMasterResponse.newInstance(
                 Resource.newInstance(0, 0), Resource.newInstance(4096, 4), null, null, List.of(), "default", List.of());
         response.setResourceTypes(types);
+        response.setSchedulerResourceTypes(counted);
         return response;
     }
 
