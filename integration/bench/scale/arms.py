@@ -145,7 +145,8 @@ class Bench:
         entries = {entry.findtext("name"): entry for entry in site.getroot()}
         class_path = entries["yarn.application.classpath"].find("value")
         assert class_path is not None
-        class_path.text = f"{class_path.text},{self._classes.directory}"
+        # Skein alone ships no configuration: its AM reads the first on this path.
+        class_path.text = f"{conf},{class_path.text},{self._classes.directory}"
         for key, value in (
             ("yarn.client.failover-no-ha-proxy-provider", "TimedProvider"),
             ("yarnspec.bench.calls", str(calls)),
