@@ -32,7 +32,7 @@ Found = TypeVar("Found")
 
 AM_VCORES = 16
 """More than a hollow host has, and all that the real host has: the AM runs there, and nothing else does."""
-HEAP_MB, OVERHEAD_MB = 384, 128
+HEAP_MB, OVERHEAD_MB = 480, 32
 CONTAINER_MB = HEAP_MB + OVERHEAD_MB
 BLOCKED_SHARE = 0.33
 LEAVING_SHARE = 0.1

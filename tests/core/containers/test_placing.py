@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.core.copies.test_slow_host_policy import stage_with_a_slow_host
+from tests.core.stragglers import H3, Stragglers
 from tests.core.world import HOSTS, World, names, of, only
 from yarnspec.core.containers.placement_model import HostLoad, Loads, shares
 from yarnspec.core.containers.placing import SPREAD_TIMER
@@ -74,6 +76,18 @@ def test_containers_are_asked_for_evenly(executors: int, counts: list[int]) -> N
 def test_what_a_host_has_left_decides_who_gets_the_odd_one() -> None:
     world = begun(free={**dict.fromkeys(HOSTS, 4), HOSTS[2]: 9}, executors=5)
     assert targets(world)[HOSTS[2]] == 2
+
+
+def test_a_host_that_was_learnt_to_be_slow_gets_the_odd_one_last() -> None:
+    """It has the most room, and would be the first without that."""
+    world = Stragglers(blocks={"enabled": False})
+    for number in range(3):
+        stage_with_a_slow_host(world, number)
+    world.tell(report({**dict.fromkeys(HOSTS, 4), H3: 9}))
+    world.tell_target(7)
+    assert targets(world) == {host: 1 for host in HOSTS if host != H3}
+    world.tell_target(8)
+    assert targets(world) == dict.fromkeys(HOSTS, 1)
 
 
 def test_full_hosts_do_not_count() -> None:
