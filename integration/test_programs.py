@@ -199,8 +199,8 @@ def test_a_virtual_environment_on_the_hosts_and_one_of_pysparks_recipe(submit: S
 
 @pytest.mark.one_a_day("contexts and executors")
 @pytest.mark.timeout(540)
-def test_dynamic_allocation(submit: Submit) -> None:
-    """Executors come with the load, go when idle, and come again."""
+def test_dynamic_allocation(submit: Submit, cluster: Cluster) -> None:
+    """Executors come with the load, go when idle, and come again: each on a host that has no other."""
     conf = {
         "spark.dynamicAllocation.enabled": "true",
         "spark.dynamicAllocation.shuffleTracking.enabled": "true",
@@ -213,10 +213,14 @@ def test_dynamic_allocation(submit: Submit) -> None:
     options = [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
     # Without --num-executors, which would be the least number to begin with.
     small = [word for word in SMALL if word not in ("--num-executors", "2")]
-    (line,) = submit("dynamic.py", options=[*small, *options], small=False).wait(150).expect(0).lines
-    assert line["used"] > 1
+    submission = submit("dynamic.py", options=[*small, *options], small=False)
+    (line,) = submission.wait(150).expect(0).lines
     assert line["idle"] == 1
-    assert line["used_again"] > 1
+    launched = cluster.launched(submission.application_id())
+    for used in (line["used"], line["used_again"]):
+        assert len(used) > 1
+        assert used.items() <= launched.items()
+        assert len(set(used.values())) == len(used)
 
 
 def _small_environment(place: Path) -> Path:
