@@ -257,7 +257,12 @@ class Bench:
         lost = sum(found.on_hosts[host] for host in leaving)
         left_ms = _now_ms()
         self._hosts.leave(leaving)
-        replaced = _in_time(lambda: running(containers), timeout_s)
+
+        def elsewhere() -> Containers | None:
+            now = running(containers)
+            return now if now and not any(now.on_hosts[host] for host in leaving) else None
+
+        replaced = _in_time(elsewhere, timeout_s)
         self._hosts.back(leaving)
         _in_time(lambda: self._back(leaving) and self._agree(application_id, containers), timeout_s)
         listed, found, asked_for = self._counts(application_id)
