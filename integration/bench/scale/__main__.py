@@ -27,6 +27,7 @@ from integration.bench.scale.arms import AM_VCORES, Bench, Filled, Mode, Ours, T
 from integration.bench.scale.hollow import Classes, HollowHosts
 from integration.cluster import Cluster
 from integration.submitting import base_environment
+from integration.waiting import NotInTimeError
 from yarnspec.minicluster import MiniCluster
 
 ON_A_HOST = 5
@@ -60,6 +61,7 @@ def _measured(console: Console, repeats: int, hosts: int, containers: int, const
     alone: list[Filled] = []
     ours: list[Ours] = []
     constrained: list[Ours] = []
+    whole = False
     try:
         classes = Classes(workspace)
         with MiniCluster(
@@ -73,14 +75,15 @@ def _measured(console: Console, repeats: int, hosts: int, containers: int, const
                     ours.append(_told(console, f"{number}/{repeats} yarnspec", bench.ours, containers, "blacklist"))
                 if constraints:
                     constrained.append(_told(console, "constraints", bench.ours, containers, "constraints"))
-    except TooSmallError as error:
-        console.print(str(error), markup=False)
+        whole = True
+    except (TooSmallError, RuntimeError, NotInTimeError) as error:
+        console.print(f"a run is lost: {error}", markup=False)
     finally:
         shutil.rmtree(workspace, ignore_errors=True)
     pairs = min(len(alone), len(ours))
-    return bool(pairs) and _table(
-        console, f"{containers:,} containers on {hosts:,} hosts", alone[:pairs], ours[:pairs], constrained
-    )
+    title = f"{containers:,} containers on {hosts:,} hosts"
+    met = bool(pairs) and _table(console, title, alone[:pairs], ours[:pairs], constrained)
+    return met and whole
 
 
 def _told(console: Console, what: str, run: Callable[..., Run], *arguments: int | Mode) -> Run:
