@@ -80,9 +80,9 @@ def _measured(console: Console, repeats: int, hosts: int, containers: int, const
         console.print(f"a run is lost: {error}", markup=False)
     finally:
         shutil.rmtree(workspace, ignore_errors=True)
-    pairs = min(len(alone), len(ours))
-    title = f"{containers:,} containers on {hosts:,} hosts"
-    met = bool(pairs) and _table(console, title, alone[:pairs], ours[:pairs], constrained)
+        pairs = min(len(alone), len(ours))
+        title = f"{containers:,} containers on {hosts:,} hosts"
+        met = bool(pairs) and _table(console, title, alone[:pairs], ours[:pairs], constrained)
     return met and whole
 
 
