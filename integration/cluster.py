@@ -87,6 +87,12 @@ class Cluster:
             if f"_{middle}_" in container
         }
 
+    def allocated(self, application_id: str) -> dict[str, int]:
+        """Container id → when it was allocated, in milliseconds, of the containers of the newest attempt that run."""
+        attempt_id = _attempt_id(application_id, int(self.attempts(application_id)[-1]["id"]))
+        listed = self.rest(f"apps/{application_id}/appattempts/{attempt_id}/containers").get("container") or []
+        return {one["containerId"]: int(one["startedTime"]) for one in listed}
+
     def node_states(self) -> dict[str, str]:
         """Host → state, as the ResourceManager sees it; the running one of several reports counts."""
         listed = (self.rest("nodes").get("nodes") or {}).get("node") or []
@@ -144,6 +150,10 @@ class Cluster:
         where = json.loads(self._hdfs("PUT", path, user, op="CREATE", overwrite="true", noredirect="true"))["Location"]
         request = urllib.request.Request(where, data, method="PUT")  # noqa: S310 - our own DataNode
         urllib.request.urlopen(request, timeout=REST_TIMEOUT_S).close()  # noqa: S310
+
+    def hdfs_rename(self, path: str, target: str) -> None:
+        """Rename a file or directory of HDFS."""
+        assert json.loads(self._hdfs("PUT", path, op="RENAME", destination=target))["boolean"], path
 
     def hdfs_delete(self, path: str, user: str = "") -> None:
         """Delete a file or directory of HDFS as some user."""

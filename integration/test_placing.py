@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +18,11 @@ PATIENCE_S = 90
 BLACKLIST, CONSTRAINTS = ("--set", "placement.mode=blacklist"), ("--set", "placement.mode=constraints")
 LIMIT = ("--set", "placement.max_per_host=1")
 SOAK = pytest.mark.soak
+ONE_CONTAINER_MB = 1024
+STAYS_S = 3
+"""For so long nothing more comes where nothing more may."""
+ANCHOR = "anchor"
+"""The tag of another application's container, on the host that has Python 3.11."""
 IDLE = str(PROGRAMS / "idle.py")
 
 
@@ -27,6 +33,22 @@ def python_host(cluster: Cluster) -> Iterator[str]:
     cluster.command("yarn", "nodeattributes", "-add", f"{host}:python(STRING)=3.11")
     yield host
     cluster.command("yarn", "nodeattributes", "-remove", f"{host}:python")
+
+
+@pytest.fixture
+def small_host(cluster: Cluster) -> Iterator[str]:
+    """A host with room for one small container, for one test."""
+    host = cluster.hosts[2]
+    (node,) = (one for one in cluster.rest("nodes")["nodes"]["node"] if one["id"].startswith(f"{host}:"))
+    memory_mb = node["usedMemoryMB"] + node["availMemoryMB"]
+    cores = node["usedVirtualCores"] + node["availableVirtualCores"]
+
+    def resize(size_mb: int) -> None:
+        cluster.command("yarn", "rmadmin", "-updateNodeResource", node["id"], str(size_mb), str(cores))
+
+    resize(ONE_CONTAINER_MB)
+    yield host
+    resize(memory_mb)
 
 
 def counts(cluster: Cluster, submission: Submission, executors: int) -> Counter[str]:
@@ -91,11 +113,28 @@ def test_without_spreading_some_host_gets_more(submit: Submit, cluster: Cluster,
 
 
 @pytest.mark.one_a_day("not everywhere")
-def test_a_blocked_host_gets_nothing_and_the_others_share(submit: Submit, cluster: Cluster) -> None:
+@pytest.mark.parametrize("mode", [BLACKLIST, CONSTRAINTS])
+def test_a_blocked_host_gets_nothing_and_the_others_share(
+    submit: Submit, cluster: Cluster, *, mode: tuple[str, ...]
+) -> None:
     excluded = cluster.hosts[1]
-    found = counts(cluster, submit(IDLE, options=[*BLACKLIST, "--num-executors", "8", "--exclude-hosts", excluded]), 8)
+    found = counts(cluster, submit(IDLE, options=[*mode, "--num-executors", "8", "--exclude-hosts", excluded]), 8)
     assert excluded not in found
     assert sorted(found.values()) == [2, 3, 3]
+
+
+@pytest.mark.one_a_day("not everywhere")
+@pytest.mark.parametrize("mode", [BLACKLIST, CONSTRAINTS])
+def test_a_small_host_gets_what_fits_and_the_others_share(
+    submit: Submit, cluster: Cluster, small_host: str, *, mode: tuple[str, ...]
+) -> None:
+    submission = submit(IDLE, options=[*mode, "--num-executors", "8"])
+    found = counts(cluster, submission, 8)
+    master = cluster.attempts(submission.application_id())[0]["nodeId"].partition(":")[0]
+    # The application master takes the only place there, or an executor does.
+    fits = int(master != small_host)
+    assert found[small_host] == fits
+    assert sorted(found[host] for host in cluster.hosts if host != small_host) == ([2, 2, 3] if fits else [2, 3, 3])
 
 
 @pytest.mark.one_a_day("not everywhere")
@@ -118,6 +157,41 @@ def test_a_constraint_on_tags_of_its_own_keeps_executors_apart(submit: Submit, c
     apart = ["--set", "placement.tags=etl", "--placement-constraint", "notin,node,etl"]
     found = counts(cluster, submit(IDLE, options=[*CONSTRAINTS, *apart, "--num-executors", "4"]), 4)
     assert found == dict.fromkeys(cluster.hosts, 1)
+
+
+@SOAK
+@pytest.mark.timeout(900)
+def test_constraints_of_each_kind(submit: Submit, yarnspec: Yarnspec, cluster: Cluster, python_host: str) -> None:
+    """Beside an application with one executor on one host. The control, without a constraint, lies on all hosts."""
+    anchor = ("--set", f"placement.tags={ANCHOR}", "--placement-constraint", "python=3.11")
+    beside = submit(IDLE, options=[*CONSTRAINTS, *anchor, "--num-executors", "1"])
+    assert counts(cluster, beside, 1) == {python_host: 1}
+    there, elsewhere = [python_host], [host for host in cluster.hosts if host != python_host]
+    for constraint, wanted, hosts, most in (
+        ("", 4, cluster.hosts, 1),
+        (f"in,node,all/{ANCHOR}", 3, there, 3),
+        (f"in,node,not-self/{ANCHOR}", 3, there, 3),
+        (f"notin,node,all/{ANCHOR}", 4, elsewhere, 2),
+        (f"notin,node,not-self/{ANCHOR}", 4, elsewhere, 2),
+        ("python!=3.11", 4, elsewhere, 2),
+        # Where 0 or 1 are, so that there will be two.
+        ("cardinality,node,etl,0,1", 8, cluster.hosts, 2),
+        (f"and(in,node,all/{ANCHOR}:cardinality,node,etl,0,1)", 3, there, 2),
+        (f"and(in,node,all/{ANCHOR}:python!=3.11)", 2, [], 0),
+    ):
+        options = [*CONSTRAINTS, "--set", "placement.tags=etl", "--num-executors", str(wanted)]
+        submission = submit(IDLE, options=[*options, *(("--placement-constraint", constraint) if constraint else ())])
+        application = submission.application_id(PATIENCE_S)
+        wait_for(f"the master of {constraint}", lambda: cluster.containers(application), PATIENCE_S)  # noqa: B023
+        expected = min(wanted, most * len(hosts))
+        found = counts(cluster, submission, expected) if expected else Counter()
+        if expected < wanted:
+            time.sleep(STAYS_S)
+            found = _executors(cluster, application)
+        assert found.total() == expected, (constraint, found)
+        assert set(found) <= set(hosts), (constraint, found)
+        assert max(found.values(), default=0) <= most, (constraint, found)
+        yarnspec("kill", application).expect(0)
 
 
 def test_what_cannot_be_had_is_refused_before_anything_is_submitted(submit: Submit) -> None:

@@ -109,9 +109,12 @@ def step(submission: Submission, name: str, epoch: int = 1) -> dict[str, Any]:
 
 
 def test_resource_types_are_asked_for_by_name(submit: Submit, cluster: Cluster, tmp_path: Path) -> None:
-    """A GPU for the driver, which knows it, one for each executor, which tasks get, and pens beside them."""
+    """A GPU for the driver, which knows it, one for each executor, which tasks get, and pens beside them.
+
+    Then stages whose profile says only what a task needs. Of 4 tasks without a GPU as many run at once as cores allow.
+    """
     options = [
-        *("--num-executors", "2"),
+        *("--num-executors", "2", "--executor-cores", "2"),
         *conf(
             **{
                 "spark.executor.resource.gpu.amount": "1",
@@ -131,9 +134,10 @@ def test_resource_types_are_asked_for_by_name(submit: Submit, cluster: Cluster, 
             PATIENCE_S,
         )
         (tmp_path / "usual").touch()
-        (line,) = submission.wait().expect(0).lines
+        line, *by_tasks = submission.wait().expect(0).lines
         assert line["resources"] == [{"gpu": ["g7"]}] * 2
         assert line["driver"] == {"gpu": ["g1"]}
+        assert [(one["step"], one["at_once"]) for one in by_tasks] == [("small-tasks", 4), ("large-tasks", 2)]
         (tmp_path / "usual").unlink()
         wait_for("all of them free", lambda: used(cluster)[GPUS] == 0, 30)
 

@@ -199,8 +199,11 @@ def test_a_virtual_environment_on_the_hosts_and_one_of_pysparks_recipe(submit: S
 
 @pytest.mark.one_a_day("contexts and executors")
 @pytest.mark.timeout(540)
-def test_dynamic_allocation(submit: Submit, yarnspec: Yarnspec) -> None:
-    """Executors come with the load, go when idle, and come again, no more than `scale` allows by then."""
+def test_dynamic_allocation(submit: Submit, yarnspec: Yarnspec, cluster: Cluster) -> None:
+    """Executors come with the load, go when idle, and come again, no more than `scale` allows by then.
+
+    Each is on a host that has no other.
+    """
     conf = {
         "spark.dynamicAllocation.enabled": "true",
         "spark.dynamicAllocation.shuffleTracking.enabled": "true",
@@ -225,9 +228,13 @@ def test_dynamic_allocation(submit: Submit, yarnspec: Yarnspec) -> None:
     assert "final since the submit" in yarnspec("scale", application, "--min", "1", "--max", "4").stderr
     yarnspec("scale", application, "--min", "1", "--max", "2").expect(0)
     (line,) = job.wait(150).expect(0).lines
-    assert line["used"] > 1
     assert line["idle"] == 1
-    assert line["used_again"] == 2
+    launched = cluster.launched(application)
+    for used in (line["used"], line["used_again"]):
+        assert len(used) > 1
+        assert used.items() <= launched.items()
+        assert len(set(used.values())) == len(used)
+    assert len(line["used_again"]) == 2
 
 
 def _small_environment(place: Path) -> Path:

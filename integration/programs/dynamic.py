@@ -1,4 +1,7 @@
-"""Watches Spark's dynamic allocation: prints the number of executors before, during and after many tasks."""
+"""Watches Spark's dynamic allocation: prints the number of executors before, during and after many tasks.
+
+It also prints on which host each container was that ran some of them: once for each of the two times.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +27,15 @@ def main() -> None:
             time.sleep(0.2)
         return executors()
 
-    def slowly(_: int) -> str:
+    def slowly(_: int) -> tuple[str, str]:
         time.sleep(1)
-        return os.environ["CONTAINER_ID"]
+        return os.environ["CONTAINER_ID"], os.environ["NM_HOST"]
 
     begun = executors()
-    used = set(spark.sparkContext.parallelize(range(24), 24).map(slowly).collect())
+    used = dict(spark.sparkContext.parallelize(range(24), 24).map(slowly).collect())
     idle = reaches(lambda count: count <= 1, 40)
-    again = set(spark.sparkContext.parallelize(range(24), 24).map(slowly).collect())
-    line = {"begun": begun, "used": len(used), "idle": idle, "used_again": len(again)}
+    again = dict(spark.sparkContext.parallelize(range(24), 24).map(slowly).collect())
+    line = {"begun": begun, "used": used, "idle": idle, "used_again": again}
     print(json.dumps(line), flush=True)
     spark.stop()
 

@@ -2,8 +2,9 @@
 
 Each step prints one JSON line: its `step`, the `containers` that its tasks ran in, the `profiles` of these, the
 `resources` that Spark gave to its tasks, and those that the `driver` knows. The tasks of the steps `usual` and `large`
-wait until a file of that name is in the directory. Without a heap there is no second size, and the program ends after
-its first step.
+wait until a file of that name is in the directory. Without a heap there is no second size: two more steps have profiles
+that say only what a task needs, `small-tasks` and `large-tasks`. They print how many of their tasks ran `at_once`. The
+program ends soon only if these are at least 4 and 2.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pyspark.sql import SparkSession
 
 TASKS = 2
 LONGEST_S = 120
+HOLD_S = 0.5
 
 
 def main(directory: Path, heap: str, cores: int, pens: int) -> None:
@@ -47,9 +49,34 @@ def main(directory: Path, heap: str, cores: int, pens: int) -> None:
         }
         print(json.dumps(line), flush=True)
 
+    def at_once(index: int, marks: Path, enough: int) -> int:
+        """How many tasks run beside this one for a while, as soon as enough have begun."""
+        deadline, seen = time.monotonic() + LONGEST_S, 0
+        (marks / f"{index}.begun").touch()
+        (marks / f"{index}.runs").touch()
+        while len(list(marks.glob("*.begun"))) < enough and time.monotonic() < deadline:
+            time.sleep(0.02)
+        until = time.monotonic() + HOLD_S
+        while time.monotonic() < until:
+            seen = max(seen, len(list(marks.glob("*.runs"))))
+            time.sleep(0.02)
+        (marks / f"{index}.runs").unlink()
+        return seen
+
+    def run_at_once(step: str, cpus: int, enough: int) -> None:
+        marks = directory / f"{context.applicationId}-{step}"
+        marks.mkdir()
+        profile = ResourceProfileBuilder().require(TaskResourceRequests().cpus(cpus)).build
+        tasks = context.parallelize(range(2 * TASKS), 2 * TASKS).withResources(profile)
+        seen = tasks.map(lambda index: at_once(index, marks, enough)).collect()
+        print(json.dumps({"step": step, "at_once": max(seen)}), flush=True)
+
     numbers = context.parallelize(range(TASKS), TASKS)
     tell("usual", numbers.map(lambda index: where(index, "usual")).collect())
-    if heap:
+    if not heap:
+        run_at_once("small-tasks", 1, 4)
+        run_at_once("large-tasks", 2, 2)
+    else:
         executors = ExecutorResourceRequests().memory(heap).cores(cores)
         if pens:
             executors = executors.resource("acme.io/pen", pens, discoveryScript=str(directory / "pens.sh"))

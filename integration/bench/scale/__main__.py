@@ -1,12 +1,13 @@
 """`python -m integration.bench scale`: hundreds of hosts and thousands of containers with a real ResourceManager.
 
 The hosts are hollow (``HollowHosts.java``), ResourceManager, Skein and yarnspec's negotiator are real. By turns Skein
-alone and Skein with yarnspec get their containers. Then the cluster's list blocks a third of the hosts in one go, and a
-tenth of all hosts leave and come back.
+alone and Skein with yarnspec get their containers. Another application with yarnspec is disturbed: when half of its
+containers run, the cluster's list blocks a third of the hosts in one go. Then a tenth of all hosts leave and come back.
 """
 
 from __future__ import annotations
 
+import math
 import shutil
 import signal
 import statistics
@@ -26,8 +27,11 @@ from integration.bench.scale.arms import AM_VCORES, Bench, Filled, Mode, Ours, T
 from integration.bench.scale.hollow import Classes, HollowHosts
 from integration.cluster import Cluster
 from integration.submitting import base_environment
+from integration.waiting import NotInTimeError
 from yarnspec.minicluster import MiniCluster
 
+ON_A_HOST = 5
+"""Two thirds of the hosts have room for as many as all together are to have."""
 SIZES = ((200, 1_000), (1_000, 5_000))
 REPEATS = 3
 AM_MEMORY_MB = 8192
@@ -57,6 +61,7 @@ def _measured(console: Console, repeats: int, hosts: int, containers: int, const
     alone: list[Filled] = []
     ours: list[Ours] = []
     constrained: list[Ours] = []
+    whole = False
     try:
         classes = Classes(workspace)
         with MiniCluster(
@@ -70,14 +75,15 @@ def _measured(console: Console, repeats: int, hosts: int, containers: int, const
                     ours.append(_told(console, f"{number}/{repeats} yarnspec", bench.ours, containers, "blacklist"))
                 if constraints:
                     constrained.append(_told(console, "constraints", bench.ours, containers, "constraints"))
-    except TooSmallError as error:
-        console.print(str(error), markup=False)
+        whole = True
+    except (TooSmallError, RuntimeError, NotInTimeError) as error:
+        console.print(f"a run is lost: {error}", markup=False)
     finally:
         shutil.rmtree(workspace, ignore_errors=True)
-    pairs = min(len(alone), len(ours))
-    return bool(pairs) and _table(
-        console, f"{containers:,} containers on {hosts:,} hosts", alone[:pairs], ours[:pairs], constrained
-    )
+        pairs = min(len(alone), len(ours))
+        title = f"{containers:,} containers on {hosts:,} hosts"
+        met = bool(pairs) and _table(console, title, alone[:pairs], ours[:pairs], constrained)
+    return met and whole
 
 
 def _told(console: Console, what: str, run: Callable[..., Run], *arguments: int | Mode) -> Run:
@@ -104,13 +110,19 @@ def _table(console: Console, title: str, alone: list[Filled], ours: list[Ours], 
          lambda one: one.negotiator_mb),
         ("negotiator, s of CPU at the end", "", None, None, lambda one: one.negotiator_cpu_s),
         ("hosts blocked in one go", "", None, None, lambda one: one.blocked),
-        ("s until the ResourceManager knows", "", None, None, lambda one: one.in_force_s),
-        ("started on blocked hosts after that", "0", not any(one.on_blocked for one in ours), None,
+        ("s until the ResourceManager knows", "", not any(math.isnan(one.in_force_s) for one in ours), None,
+         lambda one: one.in_force_s),
+        ("containers that still came, of all", "", None, None, lambda one: one.still_to_come),
+        ("of these on blocked hosts", "0", not any(one.on_blocked for one in ours), None,
          lambda one: one.on_blocked),
         ("hosts that leave and come back", "", None, None, lambda one: one.left),
         ("containers lost with them", "", None, None, lambda one: one.lost),
-        ("s until these are replaced", "", None, None, lambda one: one.replaced_s),
+        ("s until these are replaced", "", not any(math.isnan(one.replaced_s) for one in ours), None,
+         lambda one: one.replaced_s),
         ("executors missing, at the end", "0", not any(one.missing for one in ours), None, lambda one: one.missing),
+        ("executors too many, at the end", "0", not any(one.surplus for one in ours), None, lambda one: one.surplus),
+        ("max - min at the end, on hosts that stayed", f"≤ {AIM_UNEVEN}",
+         all(one.uneven <= AIM_UNEVEN for one in ours), None, lambda one: one.uneven),
         ("executors started twice", "0", not any(one.doubled for one in ours), None, lambda one: one.doubled),
     ]  # fmt: skip
     table = Table(title=f"{title} ({len(ours)} pairs) on {machine()}")
@@ -143,14 +155,19 @@ def _spread(values: Sequence[float]) -> str:
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--hosts", type=click.IntRange(min=3), help="One size only: so many hosts …")
-@click.option("--containers", type=click.IntRange(min=10), default=1_000, show_default=True, help="… and containers.")
+@click.option("--containers", type=click.IntRange(min=10), help=f"… and containers. [default: {ON_A_HOST} a host]")
 @click.option("--repeats", type=click.IntRange(min=1), default=REPEATS, show_default=True, help="Pairs of runs.")
 @click.option("--constraints/--no-constraints", default=True, help="One run in the mode constraints at the end.")
-def main(hosts: int | None, containers: int, repeats: int, constraints: bool) -> None:
+def main(hosts: int | None, containers: int | None, repeats: int, constraints: bool) -> None:
     """Measure one size, or all."""
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     console = Console(width=None if sys.stdout.isatty() else 160)
-    sizes = SIZES if hosts is None else [(hosts, containers)]
+    sizes: Sequence[tuple[int, int]] = SIZES
+    if hosts is not None or containers is not None:
+        hosts = hosts or math.ceil((containers or 0) / ON_A_HOST)
+        sizes = [(hosts, containers or hosts * ON_A_HOST)]
+    if any(containers > hosts * ON_A_HOST for hosts, containers in sizes):
+        raise click.UsageError(f"a host has at most {ON_A_HOST} containers here: take more --hosts")
     sys.exit(0 if measure(console, repeats, sizes, constraints) else 1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shlex
 import shutil
@@ -10,8 +11,9 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 import numpy as np
@@ -21,21 +23,22 @@ from integration.bench.sides import beginning
 from integration.cluster import Cluster
 from integration.processes import ENDS_WITH_US, container_processes
 from integration.submitting import APPLICATION_ID, ENDED, PROGRAMS, asked, run_yarnspec
-from integration.waiting import wait_for
+from integration.waiting import NotInTimeError, wait_for
 from yarnspec.yarn.files.cluster_blocks import ClusterBlocks
 from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
 
 Mode = Literal["blacklist", "constraints"]
+Found = TypeVar("Found")
 
 AM_VCORES = 16
 """More than a hollow host has, and all that the real host has: the AM runs there, and nothing else does."""
-HEAP_MB, OVERHEAD_MB = 384, 128
+HEAP_MB, OVERHEAD_MB = 480, 32
 CONTAINER_MB = HEAP_MB + OVERHEAD_MB
 BLOCKED_SHARE = 0.33
 LEAVING_SHARE = 0.1
+NOT_YET = "-not-yet"
 _SUBMIT_S = 90.0
 _LOOK_S = 0.5
-_SETTLED_S = 5.0
 
 
 class Calls(msgspec.Struct, frozen=True):
@@ -68,7 +71,10 @@ class Filled(msgspec.Struct, frozen=True):
 
 
 class Ours(msgspec.Struct, frozen=True, kw_only=True):
-    """What yarnspec's run showed beside that: its process, and what became of blocked hosts and of hosts that left."""
+    """What yarnspec showed beside that: its process, and what became of blocked hosts and of hosts that left.
+
+    A time is not a number where its end did not come.
+    """
 
     filled: Filled
     negotiator_mb: float
@@ -76,12 +82,14 @@ class Ours(msgspec.Struct, frozen=True, kw_only=True):
     calls: Calls
     blocked: int
     in_force_s: float
+    still_to_come: int
     on_blocked: int
     left: int
     lost: int
     replaced_s: float
     doubled: int
     missing: int
+    surplus: int
     uneven: int
 
 
@@ -113,11 +121,29 @@ class Bench:
             self._kill(application_id)
 
     def ours(self, containers: int, mode: Mode, timeout_s: float) -> Ours:
-        """Skein with yarnspec's provider and negotiator; a third of the hosts is blocked, and some leave."""
+        """Skein with yarnspec's provider and negotiator: undisturbed, then with hosts that are blocked or leave."""
         name, calls, environment = self._next(mode)
+        application_id = self._submit_ours(name, containers, environment, mode)
+        try:
+            filled = self._filled(application_id, containers, calls, timeout_s)
+        finally:
+            self._kill(application_id)
+        name, calls, environment = self._next(f"{mode}-disturbed")
+        blocked = self._hosts.names[: int(BLOCKED_SHARE * (len(self._hosts.names) + 1))]
+        self._list(blocked, _list_of(name) + NOT_YET)
+        application_id = self._submit_ours(name, containers, environment, mode)
+        try:
+            return self._disturbed(
+                application_id, name, containers=containers, filled=filled, blocked=blocked, calls=calls,
+                timeout_s=timeout_s,
+            )  # fmt: skip
+        finally:
+            self._kill(application_id)
+
+    def _submit_ours(self, name: str, containers: int, environment: dict[str, str], mode: Mode) -> str:
         environment |= {
             "YARNSPEC_PLACEMENT__MODE": mode,
-            "YARNSPEC_BLOCKLIST__CLUSTER_DIRECTORY": _list_of(calls),
+            "YARNSPEC_BLOCKLIST__CLUSTER_DIRECTORY": _list_of(name),
             "YARNSPEC_BLOCKLIST__CLUSTER_REFRESH": "1 s",
         }
         flags = [
@@ -127,12 +153,7 @@ class Bench:
             "--conf", f"spark.yarn.appMasterEnv.JAVA_HOME={self._stub_java_home()}",
         ]  # fmt: skip
         command = [*beginning("yarnspec"), *flags, str(PROGRAMS / "first_task.py")]
-        application_id = self._submit(name, command, environment)
-        try:
-            filled = self._filled(application_id, containers, calls, timeout_s)
-            return self._disturbed(application_id, containers, filled, calls, timeout_s)
-        finally:
-            self._kill(application_id)
+        return self._submit(name, command, environment)
 
     def _next(self, arm: str) -> tuple[str, Path, dict[str, str]]:
         """Name the next run, its file of allocate calls, and the environment whose configuration names both clocks."""
@@ -145,7 +166,8 @@ class Bench:
         entries = {entry.findtext("name"): entry for entry in site.getroot()}
         class_path = entries["yarn.application.classpath"].find("value")
         assert class_path is not None
-        class_path.text = f"{class_path.text},{self._classes.directory}"
+        # Skein alone ships no configuration: its AM reads the first on this path.
+        class_path.text = f"{conf},{class_path.text},{self._classes.directory}"
         for key, value in (
             ("yarn.client.failover-no-ha-proxy-provider", "TimedProvider"),
             ("yarnspec.bench.calls", str(calls)),
@@ -205,48 +227,75 @@ class Bench:
             am_cpu_s=_cpu_s(am),
         )
 
-    def _disturbed(self, application_id: str, containers: int, filled: Filled, calls: Path, timeout_s: float) -> Ours:
-        """Block a third of the hosts in one go, let some blocked and some other hosts leave, and come back."""
-        names = self._hosts.names
-        blocked = names[: int(BLOCKED_SHARE * (len(names) + 1))]
-        self._list(blocked, f"{_list_of(calls)}-new")
-        self._cluster.command("hdfs", "dfs", "-mv", f"{_list_of(calls)}-new", _list_of(calls))
+    def _disturbed(
+        self,
+        application_id: str,
+        name: str,
+        *,
+        containers: int,
+        filled: Filled,
+        blocked: tuple[str, ...],
+        calls: Path,
+        timeout_s: float,
+    ) -> Ours:
+        """Block hosts in one go when half of the containers run; then some of them and of the others leave and come."""
+
+        def running(count: int) -> Containers | None:
+            now = self._hosts.containers(application_id)
+            return now if len(now.running) >= count else None
+
+        _in_time(lambda: running(containers // 2), timeout_s)
+        self._cluster.hdfs_rename(_list_of(name) + NOT_YET, _list_of(name))
         listed_ms = _now_ms()
-        in_force_ms = wait_for("the blocks", lambda: self._in_force_ms(application_id, len(blocked)), timeout_s)
-        others = names[len(blocked) :]
+        in_force_ms = _in_time(lambda: self._in_force_ms(application_id, len(blocked)), timeout_s)
+        _in_time(lambda: running(containers), timeout_s)
+        found = self._hosts.containers(application_id)
+        came_ms = self._allocated(application_id, found)
+
+        others = self._hosts.names[len(blocked) :]
         leaving = [*blocked[:: round(1 / LEAVING_SHARE)], *others[:: round(1 / LEAVING_SHARE)]]
-        before = self._hosts.containers(application_id)
-        lost = sum(before.on_hosts[host] for host in leaving)
+        lost = sum(found.on_hosts[host] for host in leaving)
         left_ms = _now_ms()
         self._hosts.leave(leaving)
 
-        def replaced() -> Containers | None:
-            now = self._hosts.containers(application_id)
-            return now if len(now.running) == containers else None
+        def elsewhere() -> Containers | None:
+            now = running(containers)
+            return now if now and not any(now.on_hosts[host] for host in leaving) else None
 
-        found = wait_for("containers in the place of those that were lost", replaced, timeout_s)
-        replaced_s = (max(one.at_ms for one in found.started) - left_ms) / 1000
+        replaced = _in_time(elsewhere, timeout_s)
         self._hosts.back(leaving)
-        time.sleep(_SETTLED_S)
-        wait_for("what the ResourceManager has", lambda: self._agree(application_id, containers), 30)
-        found = self._hosts.containers(application_id)
+        _in_time(lambda: self._back(leaving) and self._agree(application_id, containers), timeout_s)
+        listed, found, asked_for = self._counts(application_id)
+        there = {one.container for one in found.running}
+        came_ms |= self._allocated(application_id, found)
         negotiator = _process(application_id, "negotiator")
-        staying = [host for host in others if host not in leaving]
+        late = [one for one in found.started if in_force_ms and came_ms.get(one.container, one.at_ms) > in_force_ms]
         return Ours(
             filled=filled,
             negotiator_mb=_peak_mb(negotiator),
             negotiator_cpu_s=_cpu_s(negotiator),
             calls=_calls(calls),
             blocked=len(blocked),
-            in_force_s=(in_force_ms - listed_ms) / 1000,
-            on_blocked=sum(one.at_ms > in_force_ms and one.host in blocked for one in found.started),
+            in_force_s=_between_s(listed_ms, in_force_ms),
+            still_to_come=sum(one.at_ms < left_ms for one in late),
+            on_blocked=sum(one.host in blocked for one in late),
             left=len(leaving),
             lost=lost,
-            replaced_s=replaced_s,
+            replaced_s=_between_s(left_ms, max(one.at_ms for one in replaced.started) if replaced else None),
             doubled=found.doubled,
-            missing=containers - asked_running(self._cluster, application_id),
-            uneven=self._uneven(found, staying),
+            missing=max(0, containers - min(len(listed & there), asked_for)),
+            surplus=max(0, max(len(listed | there), asked_for) - containers),
+            uneven=self._uneven(found, [host for host in others if host not in leaving]),
         )
+
+    def _allocated(self, application_id: str, found: Containers) -> dict[str, int]:
+        """When the ResourceManager gave out the containers that run: some time before their hosts start them."""
+        came_ms = self._cluster.allocated(application_id)
+        return {one.container: came_ms[one.container] for one in found.running if one.container in came_ms}
+
+    def _back(self, hosts: list[str]) -> bool:
+        states = self._cluster.node_states()
+        return all(states.get(host) == "RUNNING" for host in hosts)
 
     def _list(self, hosts: tuple[str, ...], directory: str) -> None:
         """Write a list of blocked hosts. Once it is renamed the application reads all of it at once."""
@@ -268,10 +317,14 @@ class Bench:
 
     def _agree(self, application_id: str, containers: int) -> bool:
         """Whether the ResourceManager, the hosts and the negotiator count the same containers."""
+        listed, found, asked_for = self._counts(application_id)
+        return listed == {one.container for one in found.running} and len(listed) == asked_for == containers
+
+    def _counts(self, application_id: str) -> tuple[set[str], Containers, int]:
+        """The containers that the ResourceManager, the hosts and the negotiator (only how many) say run."""
         listed = self._cluster.containers(application_id)
-        there = {one.container for one in self._hosts.containers(application_id).running}
-        ours = {container for container in listed if listed[container] in self._hosts.names}
-        return ours == there and asked_running(self._cluster, application_id) == len(there) == containers
+        executors = {container for container in listed if listed[container] in self._hosts.names}
+        return executors, self._hosts.containers(application_id), asked_running(self._cluster, application_id)
 
     def _uneven(self, found: Containers, hosts: tuple[str, ...] | list[str]) -> int:
         counts = [found.on_hosts[host] for host in hosts]
@@ -303,9 +356,21 @@ def asked_running(cluster: Cluster, application_id: str) -> int:
     return sum(one.role == "executor" and one.state == "RUNNING" for one in containers)
 
 
-def _list_of(calls: Path) -> str:
+def _in_time(condition: Callable[[], Found | None], timeout_s: float) -> Found | None:
+    """The answer as soon as it is truthy; None when it is not in time, which the table then shows."""
+    try:
+        return wait_for("", condition, timeout_s, patience=1)
+    except NotInTimeError:
+        return None
+
+
+def _between_s(begin_ms: int, end_ms: int | None) -> float:
+    return math.nan if end_ms is None else (end_ms - begin_ms) / 1000
+
+
+def _list_of(name: str) -> str:
     """Where the run's list of blocked hosts is."""
-    return f"/bench/{calls.stem}"
+    return f"/bench/{name}"
 
 
 def _calls(path: Path) -> Calls:

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.core.copies.test_slow_host_policy import stage_with_a_slow_host
+from tests.core.stragglers import H3, Stragglers
 from tests.core.world import HOSTS, World, names, of, only
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.executor_table import ExecutorTable
@@ -92,6 +94,18 @@ def test_applications_that_start_together_begin_on_different_hosts() -> None:
     assert first.keys() == set(HOSTS)
     assert max(first.values()) <= 20
     assert [first_host(number) for number in (7, 8)] == [first_host(number) for number in (7, 8)]
+
+
+def test_a_host_that_was_learnt_to_be_slow_gets_the_odd_one_last() -> None:
+    """It has the most room, and would be the first without that."""
+    world = Stragglers(blocks={"enabled": False})
+    for number in range(3):
+        stage_with_a_slow_host(world, number)
+    world.tell(report({**dict.fromkeys(HOSTS, 4), H3: 9}))
+    world.tell_target(7)
+    assert targets(world) == {host: 1 for host in HOSTS if host != H3}
+    world.tell_target(8)
+    assert targets(world) == dict.fromkeys(HOSTS, 1)
 
 
 def test_full_hosts_do_not_count() -> None:

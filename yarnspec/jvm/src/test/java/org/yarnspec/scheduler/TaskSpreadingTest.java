@@ -67,6 +67,18 @@ class TaskSpreadingTest {
 
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
+    void executorsAndHostsOfUnequalSizeGetTheirShareOfTheTasks(long seed) {
+        Executor[] executors = {
+            new Executor("1", "a", 0, 2), new Executor("2", "a", 0, 2), new Executor("3", "b", 0, 12)
+        };
+        List<Integer> half = order(seed, false, executors).subList(0, 8);
+        assertEquals(1, Collections.frequency(half, 0));
+        assertEquals(1, Collections.frequency(half, 1));
+        assertEquals(6, Collections.frequency(half, 2));
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
     void whateverRunsAnyNumberOfFurtherTasksIsBalanced(long seed) {
         Random random = new Random(seed);
         List<Executor> executors = new ArrayList<>();
@@ -113,6 +125,25 @@ class TaskSpreadingTest {
     }
 
     @Test
+    void theTasksOfTwoFairPoolsAreBalancedTogetherInOneRound() throws Exception {
+        try (FakeCluster cluster =
+                new FakeCluster(Map.of("spark.yarnspec.spreadTasks", "true", "spark.scheduler.mode", "FAIR"))) {
+            start(cluster, "one", 3);
+            cluster.awaitStage(0, 0);
+            start(cluster, "other", 5);
+            cluster.awaitStage(1, 0);
+            cluster.executor("1", "a", 4)
+                    .executor("2", "a", 4)
+                    .executor("3", "b", 4)
+                    .executor("4", "b", 4);
+            assertEquals(8, cluster.offer().size());
+            for (String executorId : List.of("1", "2", "3", "4")) {
+                assertEquals(2, cluster.runningOn(executorId));
+            }
+        }
+    }
+
+    @Test
     void anExecutorWithAPartOfACoreIsOfferedWhereTasksNeedDifferentThings() {
         TaskSpreading spreading = TaskSpreading.of(new SparkConf(false).set("spark.yarnspec.spreadTasks", "true"));
         List<WorkerOffer> offers = List.of(offer("1", "0.5"), offer("2", "2"), offer("3", "0"));
@@ -136,8 +167,14 @@ class TaskSpreadingTest {
     }
 
     private static void start(FakeCluster cluster, int tasks) {
+        start(cluster, null, tasks);
+    }
+
+    private static void start(FakeCluster cluster, String pool, int tasks) {
         JavaSparkContext context = cluster.context;
-        cluster.start(
-                () -> context.parallelize(Collections.nCopies(tasks, 1), tasks).count());
+        cluster.start(() -> {
+            context.setLocalProperty("spark.scheduler.pool", pool);
+            context.parallelize(Collections.nCopies(tasks, 1), tasks).count();
+        });
     }
 }
