@@ -14,6 +14,7 @@ import pytest
 from integration import picture
 from integration.guide_blocks import GUIDES, ROOT, blocks, words
 from yarnspec.cli.main import cli
+from yarnspec.core.options.recovery import EPOCH_MAX, restarts_in_each
 from yarnspec.gateway.flags.request import FLAGS
 from yarnspec.options import fields
 
@@ -158,6 +159,20 @@ def test_modules_and_options_on_the_pages_exist(page: Path) -> None:
 def test_the_pictures_of_the_page_show_its_templates(file: Path) -> None:
     stamp = picture.stamp_of(file.read_bytes())
     assert stamp == picture.templates_digest(), "the page looks otherwise now: run `make docs`"
+
+
+@pytest.mark.parametrize("page", ["options.md", "operators.md", "internals/recovery.md"])
+def test_the_pages_say_how_many_restarts_there_are_room_for(page: str) -> None:
+    most = [restarts_in_each(attempts) for attempts in (1, 2, 3, 4)]
+    said = "at most {} restarts with max_attempts=1, {} with 2, {} with 3, {} with 4".format(*most)
+    text = " ".join((ROOT / "docs" / page).read_text(encoding="utf-8").split())
+    assert said in text
+    assert re.search(rf"\b{EPOCH_MAX} (in all|epochs|driver epochs)", text)
+
+
+def test_java_has_numbers_for_as_many_epochs() -> None:
+    numbers = ROOT / "yarnspec/jvm/src/main/java/org/yarnspec/mapoutputs/EpochNumbers.java"
+    assert f"EPOCH_MAX = {EPOCH_MAX};" in numbers.read_text(encoding="utf-8")
 
 
 def test_a_picture_keeps_its_stamp() -> None:

@@ -44,11 +44,12 @@ from yarnspec.am.sources.cluster_watch import ClusterWatch
 from yarnspec.am.sources.event_sources import ProgramReports, ProviderEvents
 from yarnspec.am.sources.refusals import EarlierRefusals
 from yarnspec.am.sources.sharedblocks import SharedBlocks
-from yarnspec.core.lifecycle.restarts import attempt_of_epoch, first_epoch, restarts_in_each
+from yarnspec.core.lifecycle.restarts import attempt_of_epoch, first_epoch
 from yarnspec.core.messages import events
 from yarnspec.core.messages.commands import FinishApplication
 from yarnspec.core.messages.settings import RecoverySettings, Settings
 from yarnspec.core.negotiator import Negotiator
+from yarnspec.core.options.recovery import EPOCH_MAX, restarts_in_each
 from yarnspec.observe.http.page_order import PageOrder
 from yarnspec.observe.http.rest import Endpoint
 from yarnspec.observe.http.server import RestServer
@@ -57,7 +58,7 @@ from yarnspec.observe.status.status_fold import About, StatusFold
 from yarnspec.options import different_options
 from yarnspec.plan import PLAN_FILE, PROGRAM_REPORT_FILE, RM_EVENTS_FILE, SPARK_PROPERTIES_FILE, Plan
 from yarnspec.spark.executor import container_environment
-from yarnspec.spark.properties import EPOCH_MAX, history_page, read_shipped
+from yarnspec.spark.properties import history_page, read_shipped
 from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
 from yarnspec.yarn.rm.constraint import constraint_of, in_effect
 from yarnspec.yarn.rm.resource_manager import ResourceManager
@@ -83,7 +84,7 @@ def attempt_of(plan: Plan, epoch: int) -> int:
 
 def restarts_of(plan: Plan) -> int:
     """How often the driver is started again in one attempt, so that the epochs of all attempts have numbers."""
-    return restarts_in_each(plan.max_attempts, plan.options.recovery.driver_restarts, EPOCH_MAX)
+    return restarts_in_each(plan.max_attempts, plan.options.recovery.driver_restarts)
 
 
 def earlier_attempts(

@@ -21,9 +21,6 @@ MASTER_GUARD = "org.yarnspec.driver.MasterGuard"
 
 _DEFAULT_PLUGINS = "spark.plugins.defaultList"
 
-EPOCH_MAX = 21
-"""Task numbers begin at epoch times 10^8, and some of Spark's writers take them for 32-bit integers."""
-
 PROGRAM_LISTS = ("spark.submit.pyFiles", "spark.jars")
 """Lists of files that are part of the program; of Python files those that Spark fetches from the web."""
 

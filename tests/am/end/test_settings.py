@@ -10,9 +10,9 @@ from yarnspec.am.__main__ import attempt_of, earlier_attempts, epoch_of, epochs_
 from yarnspec.am.attempt.earlier import Earlier
 from yarnspec.am.end.attempt_endings import ended_before, killed, taken_away
 from yarnspec.core.lifecycle.restarts import Restarts
+from yarnspec.core.options.recovery import EPOCH_MAX
 from yarnspec.journal.writer import JournalOptions
 from yarnspec.plan import ExecutorSize, Plan, Program
-from yarnspec.spark.properties import EPOCH_MAX
 from yarnspec.yarn.rm.rm_reports import AttemptReport
 
 

@@ -15,6 +15,7 @@ from yarnspec.am.journal.background_journal import BackgroundJournal
 from yarnspec.am.sources.mapoutputs import MapOutputs
 from yarnspec.core.journal.journalrecords import EpochBegan
 from yarnspec.core.messages.events import Event
+from yarnspec.core.options.recovery import EPOCH_MAX
 from yarnspec.journal.replay import Past
 from yarnspec.journal.stores import AppendStore, PerFlushStore
 from yarnspec.journal.writer import Journal, JournalOptions, Stopped
@@ -129,6 +130,6 @@ class EpochJournal:
 
 def why_off(epoch: int) -> str:
     """Why an epoch can keep nothing, however much that is wanted; empty when it can."""
-    if epoch <= properties.EPOCH_MAX:
+    if epoch <= EPOCH_MAX:
         return ""
-    return f"this is driver epoch {epoch} of the application, which has numbers for {properties.EPOCH_MAX} only"
+    return f"this is driver epoch {epoch} of the application, which has numbers for {EPOCH_MAX} only"

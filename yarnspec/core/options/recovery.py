@@ -8,6 +8,17 @@ import msgspec
 
 from yarnspec.core.options.types import MsOrZero
 
+EPOCH_MAX = 21
+"""Task numbers begin at epoch times 10^8, and some of Spark's writers take them for 32-bit integers."""
+
+
+def restarts_in_each(attempts: int, wanted: int = EPOCH_MAX) -> int:
+    """How often a driver may be started again in each of these attempts, so that all epochs have numbers.
+
+    One more attempt has its numbers too: YARN does not count one that it preempted or whose host was lost.
+    """
+    return max(0, min(wanted, EPOCH_MAX // (attempts + 1) - 1))
+
 
 class RecoveryOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Going on with the work that is left after the driver or the application master died; docs/recovery.md says how.
@@ -64,13 +75,13 @@ class RecoveryOptions(msgspec.Struct, frozen=True, kw_only=True):
     the driver or of its attempt. For a driver that begins later the outputs count as gone. Their maps run again, and
     executors delete the outputs that they find. Written files are still recognized. 0: as long as the application."""
 
-    driver_restarts: Annotated[int, msgspec.Meta(ge=0, le=9)] = 4
+    driver_restarts: Annotated[int, msgspec.Meta(ge=0, le=restarts_in_each(1))] = 4
     """How often a driver that was killed or ran out of memory is started again while its application master lives.
     After that the attempt is given up; am.max_attempts says how many attempts there are. The first restart comes at
     once, the others after 1 s, 2 s and so on, 30 s at most. Only with recovery on. 0: every such end gives up the
-    attempt. All attempts, with one that YARN may not count, share 21 driver epochs. So the most is 9 for one attempt, 6
-    for two, 4 for three and 3 for four. With am.max_attempts=1 this is 0 unless it is set: then max_attempts alone asks
-    for a single run."""
+    attempt. All attempts, with one that YARN may not count, share 21 driver epochs: at most 9 restarts with
+    max_attempts=1, 6 with 2, 4 with 3, 3 with 4. With am.max_attempts=1 this is 0 unless it is set: then max_attempts
+    alone asks for a single run."""
 
     live_adoption: bool = False
     """Whether map outputs stay in use when their executor dies while the driver lives. They wait for a new executor on
