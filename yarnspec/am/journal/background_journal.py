@@ -1,7 +1,7 @@
 """The journal of this epoch, as the shell and the driver use it: opened, written, closed, each off the decision path.
 
-Three threads meet here. One opens the journal, which may take HDFS some seconds, and writes the saved work of earlier
-epochs to a file for the next driver. The shell's thread tells what the core decided. The reader of the driver's map
+Three threads meet here. One opens the journal, which may take HDFS some seconds, and writes the saved outputs of
+earlier epochs to a file for the next driver. The shell's thread tells what the core decided. The reader of the driver's map
 outputs brings one after the other, and they go to the journal as they are. Answers to the driver wait in threads of
 their own (``Replies``).
 """
@@ -140,7 +140,7 @@ class BackgroundJournal:
 
     @property
     def saved_file(self) -> Path | None:
-        """The saved work of earlier epochs that the next driver gets, or None."""
+        """The saved outputs of earlier epochs that the next driver gets, or None."""
         return self._saved_file if self._saved else None
 
     def connected(self, bridge: Answering) -> None:

@@ -93,7 +93,7 @@ class EpochJournal:
         return cls(recording, announcement)
 
     def saved_file(self) -> Path | None:
-        """The file with the saved work of earlier epochs for the driver that starts now, or None if there is none."""
+        """The file with the saved outputs of earlier epochs for the driver that starts now; None if there are none."""
         return self.recording.saved_file if self.recording is not None else None
 
     def start(self, post: Callable[[Event], None]) -> None:
