@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -77,6 +78,34 @@ def named_in_code() -> dict[str, str]:
 
 def test_documents_that_code_names_are_there() -> None:
     assert not {name: where for name, where in named_in_code().items() if not (ROOT / name).exists()}
+
+
+def prose() -> Iterator[tuple[str, str]]:
+    """The docstrings of the product, and the pages for those who change it, with the name of the file."""
+    for room in ("yarnspec", "cli"):
+        for path in (ROOT / room).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_bytes())):
+                if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                    yield str(path.relative_to(ROOT)), str(node.value.value)
+    inside = [ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*/*.md")]
+    for page in inside:
+        yield str(page.relative_to(ROOT)), page.read_text(encoding="utf-8")
+
+
+def test_files_of_code_that_docstrings_and_pages_name_are_there() -> None:
+    """A name without its folders is enough. A name in capitals, as in cli/NAME.py, stands for any."""
+    files = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout.split()  # fmt: skip
+    known = {"/".join(parts[at:]) for parts in (name.split("/") for name in files) for at in range(len(parts))}
+    gone = [
+        f"{where}: {name}"
+        for where, text in prose()
+        for name in re.findall(r"(?<![\w./-])((?:[\w-]+/)*[\w-]+\.(?:py|java))\b", text)
+        if name not in known and not Path(name).stem.isupper()
+    ]
+    assert not gone
 
 
 def known_tests(path: Path) -> set[str]:

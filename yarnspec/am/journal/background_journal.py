@@ -1,8 +1,8 @@
 """The journal of this epoch, as the shell and the driver use it: opened, written, closed, each off the decision path.
 
 Three threads meet here. One opens the journal, which may take HDFS some seconds, and writes the saved outputs of
-earlier epochs to a file for the next driver. The shell's thread tells what the core decided. The reader of the driver's map
-outputs brings one after the other, and they go to the journal as they are. Answers to the driver wait in threads of
+earlier epochs to a file for the next driver. The shell's thread tells what the core decided. The reader of the driver's
+map outputs brings one after the other, and they go to the journal as they are. Answers to the driver wait in threads of
 their own (``Replies``).
 """
 
