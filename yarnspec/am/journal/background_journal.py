@@ -90,9 +90,9 @@ class BackgroundJournal:
     Args:
         began: this one's first record.
         begin: opens the journal; called in a thread of its own.
-        look: raises Fenced when a later epoch has begun, be the journal open or not. From any thread.
-        leave_word: tells later epochs, on disk, why nothing of this one is in the journal.
-        leave_refused: tells them, there too, how often this one was refused something, by kind.
+        look: raises Fenced when a later epoch has begun. Any thread may call it, also before the journal is open.
+        leave_word: writes to disk, for later epochs, why the journal has nothing of this one.
+        leave_refused: writes there how often this epoch was refused something, by kind.
         identify: says which program this is; raises when that cannot be told.
         saved_file: where what the next driver gets is written.
     """

@@ -57,10 +57,10 @@ class RecoveryOptions(msgspec.Struct, frozen=True, kw_only=True):
     repeatable: bool = False
     """Whether a map that runs again gives the same rows, or rows whose order makes no difference. Spark takes this for
     granted while a driver lives. Set `true` only for a program whose functions are deterministic: they use no random
-    numbers, no clock and no outside service. Nor may it matter which of two equal rows comes first. No sum or mean of
-    fractions may decide where a row goes, because their last bits depend on the order of rows
-    (`docs/internals/recovery.md`). This counts when some maps of a shuffle have to run again, for example after a lost
-    host. With `true` the work that was computed from the shuffle is used again. With `false` it runs again too."""
+    numbers, no clock and no outside service. The order of equal rows must not matter. Do not group, join or sort by a
+    sum of floats: its last bits depend on the order of rows (`docs/internals/recovery.md`). This counts when some maps
+    of a shuffle have to run again, for example after a lost host. With `true` the work that was computed from the
+    shuffle is used again. With `false` it runs again too."""
 
     verify_checksums: bool = True
     """Whether a saved map output is read once and compared with its checksums before it is used again. Its size and its
