@@ -9,13 +9,13 @@ from pathlib import Path
 import structlog
 
 from yarnspec.am.attempt.am_container import AmContainer
+from yarnspec.am.attempt.epoch_numbers import why_off
 from yarnspec.am.attempt.history import ApplicationHistory
 from yarnspec.am.attempt.program_identity import identify
 from yarnspec.am.journal.background_journal import BackgroundJournal
 from yarnspec.am.sources.mapoutputs import MapOutputs
 from yarnspec.core.journal.journalrecords import EpochBegan
 from yarnspec.core.messages.events import Event
-from yarnspec.core.options.recovery import EPOCH_MAX
 from yarnspec.journal.replay import Past
 from yarnspec.journal.stores import AppendStore, PerFlushStore
 from yarnspec.journal.writer import Journal, JournalOptions, Stopped
@@ -126,10 +126,3 @@ class EpochJournal:
             self._outputs.watcher.stop()
         if self.recording is not None and not self.recording.close(_JOURNAL_S):
             _log.warning("the journal could not be closed in order")
-
-
-def why_off(epoch: int) -> str:
-    """Why an epoch can keep nothing, however much that is wanted; empty when it can."""
-    if epoch <= EPOCH_MAX:
-        return ""
-    return f"this is driver epoch {epoch} of the application, which has numbers for {EPOCH_MAX} only"
