@@ -30,7 +30,7 @@ Examples:
 @output_option
 @settings_options
 def command(*, application: str, task: str | None, host: str | None, form: Form, settings: Options) -> None:
-    """Tell why a task or a host was acted on, or was not, with the numbers.
+    """Tell why a task or a host was acted on, or was not.
 
     While the application runs, its negotiator answers. After the end, or if the negotiator has forgotten, the recorded
     events answer. They hold when tasks began and ended, but not how far tasks were in between. So a task that was never

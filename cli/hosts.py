@@ -32,6 +32,9 @@ class _HostsGroup(SuggestingGroup):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Let ``--cluster`` stand where the application would."""
+        if args and args[0] in self.commands and {"-h", "--help"} & set(args[1:]):
+            # Whose hosts does not matter to the help.
+            args = [CLUSTER, *args]
         if args and args[0] in self.commands:
             message = f"whose hosts? Write `yarnspec hosts APP {args[0]}`, or `yarnspec hosts --cluster {args[0]}`"
             raise click.UsageError(message, ctx)
@@ -108,7 +111,10 @@ def block(
     form: Form,
     settings: Options,
 ) -> None:
-    """Keep new containers and tasks of the application, or with --cluster of all, off HOST."""
+    """Block HOST for new containers and tasks.
+
+    The block holds for the application, or with --cluster for all of them.
+    """
     lasting = f"for {duration}" if duration else "until it is unblocked"
     if application is None:
         if force:
@@ -140,7 +146,10 @@ def block(
 @settings_options
 @click.pass_obj
 def unblock(application: str | None, *, host: str, form: Form, settings: Options) -> None:
-    """Let the application use HOST again, or with --cluster all."""
+    """Unblock HOST.
+
+    The application may use it again, or with --cluster all of them may.
+    """
     if application is None:
         with ClusterHosts.from_environment(settings) as shared:
             whose = shared.unblock(host)

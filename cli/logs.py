@@ -37,7 +37,10 @@ Examples:
 )
 @click.option("--file", "name", metavar="NAME", help="Print only the file of this name, without a line above it.")
 @click.option(
-    "--attempt", type=click.IntRange(min=1), metavar="N", help="Print the logs of this attempt (default: the newest)."
+    "--attempt",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Print the logs of this application attempt (default: the newest).",
 )
 @click.option(
     "--tail", "tail_lines", type=click.IntRange(min=0), metavar="N", help="Print only the last N lines of each file."

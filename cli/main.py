@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import platform
+import re
 import sys
 import tempfile
 import traceback
@@ -20,34 +21,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # One line each, here and not in the modules, so that `yarnspec --help` need not import them all.
-COMMANDS = {
-    "submit": "Run a PySpark program on the cluster that HADOOP_CONF_DIR names.",
-    "status": "Show what an application is doing, and where.",
-    "plan": "Show where an application's containers would go, or where they are.",
-    "list": "List the applications of yarnspec, running and ended.",
-    "top": "Watch what an application is doing.",
-    "logs": "Print what the driver, the negotiator and the executors wrote.",
-    "kill": "End an application.",
-    "events": "Print what happened to an application and what was decided, with the reasons.",
-    "explain": "Tell why a task or a host was acted on, or was not.",
-    "report": "Write an application's page as one HTML file.",
-    "replay": "Tell what would have been found slow in a job that Spark has logged.",
-    "journal": "Show, or check, the work that an application has recorded for its next driver.",
-    "scale": "Change how many executors a running application has at least and at most.",
-    "simulate": "Simulate a job on a cluster, in virtual time, with the same decisions.",
-    "hosts": "List, block and unblock hosts for a running application, or for all.",
-    "metrics": "Print an application's numbers for Prometheus.",
-    "doctor": "Check what a submit needs, and say what to do about what is missing.",
-    "config": "Show the options, their values and where each comes from.",
-    "schema": "Print the JSON Schema of what other commands print as JSON.",
-    "completion": "Print the script for completion in bash, zsh or fish.",
-    "minicluster": "Run a real YARN and HDFS on this machine.",
-}
+COMMANDS = (
+    "submit", "status", "plan", "list", "top", "logs", "kill", "events", "explain", "report", "replay", "journal",
+    "scale", "simulate", "hosts", "metrics", "doctor", "config", "schema", "completion", "minicluster",
+)  # fmt: skip
 
 EXIT_USAGE = 2
 EXIT_BUG = 3
 EXIT_INTERRUPTED = 130
 EXIT_PIPE_CLOSED = 141
+
+_SUMMARY = re.compile(r'short_help="(.*?)"|^def command\(.*?"""(.*?)("""|$)', re.MULTILINE | re.DOTALL)
+"""The short help of a command, or the first line of its docstring."""
 
 
 class LazyGroup(SuggestingGroup):
@@ -69,7 +54,13 @@ class LazyGroup(SuggestingGroup):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the list of subcommands without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, summary_of(name)) for name in COMMANDS])
+
+
+def summary_of(name: str) -> str:
+    """What a command does in one line, read from its file: to import all of them takes seconds."""
+    found = _SUMMARY.search(Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8"))
+    return found[1] or found[2] if found else ""
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

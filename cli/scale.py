@@ -19,9 +19,13 @@ Example:
 @click.command(epilog=EXAMPLES)
 @application_argument
 @click.option(
-    "--min", "least", type=click.IntRange(min=1), required=True, help="How many executors the hosts must have room for."
+    "--min",
+    "least",
+    type=click.IntRange(min=1),
+    required=True,
+    help="Least number of executors. The change waits until the hosts have room for them.",
 )
-@click.option("--max", "most", type=click.IntRange(min=1), required=True, help="How many executors to ask for.")
+@click.option("--max", "most", type=click.IntRange(min=1), required=True, help="Most executors to ask for.")
 @click.option("--force", is_flag=True, help="Accept bounds that the present hosts cannot hold.")
 @output_option
 @settings_options
@@ -29,8 +33,8 @@ def command(*, application: str, least: int, most: int, force: bool, form: Form,
     """Change how many executors a running application has at least and at most.
 
     The change takes effect at the end of a stage, once the hosts have room for MIN: docs/resources.md tells when.
-    Executors that are too many take no new task, and go when nobody needs what they hold. The next attempt has these
-    bounds, too.
+    Surplus executors take no new tasks and end when nobody needs their data. The next driver and application attempt
+    have these bounds, too.
     """
     with Application.from_id(application, settings=settings) as found:
         answer = found.scale(least, most, force=force)

@@ -59,7 +59,7 @@ Examples:
 def command(*, application: str, form: Form, settings: Options) -> None:
     """Show what an application is doing, and where.
 
-    The output has state, attempt, containers by host, blocked hosts, progress, saved work, and links. The command works
+    The output has state, attempt, containers by host, blocked hosts, progress, recovery, and links. The command works
     while the application runs and after its end. Later versions only add fields to the JSON and YAML forms. The exit
     code is 0 for a failed application, too.
     """
@@ -127,7 +127,7 @@ def _summary(document: StatusDocument, now_ms: int) -> Table:
     if document.driver_restarts is not None:
         row("driver", document.driver_restarts.why, "yellow")
     if document.recovery is not None:
-        row("kept work", _recovery(document.recovery))
+        row("recovery", _recovery(document.recovery))
     if document.refused:
         refused = ", ".join(f"{count} {kind}" for kind, count in document.refused.items())
         row("refused", f"{refused} of drivers and application masters that were over", "yellow")

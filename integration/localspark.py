@@ -49,6 +49,7 @@ HOSTS = ("127.0.0.2", "127.0.0.3")
 APPLICATION = "application_1_0001"
 DEADLINE_S = 600.0
 WINDOW_MS = 30_000
+KEEP_BYTES = 1 << 40
 
 
 Task = tuple[int, int]
@@ -225,7 +226,7 @@ class _Run:
             "spark.python.worker.faulthandler.enabled": "false",
         } | self._application._conf
         if self._application._recovery:
-            shipped |= recovery_keys(saved=saved, window_ms=WINDOW_MS, verify_checksums=True)
+            shipped |= recovery_keys(saved=saved, window_ms=WINDOW_MS, verify_checksums=True, keep_bytes=KEEP_BYTES)
         self._bridge_file = self._directory / ".yarnspec-driver-bridge.json"
         values = complete(
             shipped,

@@ -50,7 +50,7 @@ def test_no_secret_in_command_lines_container_logs_and_history(
     for each in processes:
         if each.what == "executor":
             directory = Path(each.environment["PWD"])
-            assert (directory / "launch_container.sh").exists() or directory.is_dir()
+            assert (directory / "launch_container.sh").exists(), directory
             assert {path.name for path in directory.glob(".skein*")} <= {".skein.sh"}
     for role in ("driver", "negotiator", "executor", "am"):
         text = yarnspec("logs", application, "--role", role).stdout

@@ -142,7 +142,10 @@ def test_every_command_can_be_imported() -> None:
     group = entry.LazyGroup("yarnspec")
     context = click.Context(group)
     for name in entry.COMMANDS:
-        assert isinstance(group.get_command(context, name), click.Command)
+        command = group.get_command(context, name)
+        assert command is not None
+        assert entry.summary_of(name) == command.short_help or (command.help or "").startswith(entry.summary_of(name))
+        assert entry.summary_of(name)
     assert group.get_command(context, "nothing") is None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from integration import picture
 from integration.guide_blocks import GUIDES, ROOT, blocks, words
 from yarnspec.cli.main import cli
+from yarnspec.core.options.recovery import EPOCH_MAX, restarts_in_each
 from yarnspec.gateway.flags.request import FLAGS
 from yarnspec.options import fields
 
@@ -76,6 +78,34 @@ def named_in_code() -> dict[str, str]:
 
 def test_documents_that_code_names_are_there() -> None:
     assert not {name: where for name, where in named_in_code().items() if not (ROOT / name).exists()}
+
+
+def prose() -> Iterator[tuple[str, str]]:
+    """The docstrings of the product, and the pages for those who change it, with the name of the file."""
+    for room in ("yarnspec", "cli"):
+        for path in (ROOT / room).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_bytes())):
+                if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                    yield str(path.relative_to(ROOT)), str(node.value.value)
+    inside = [ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*/*.md")]
+    for page in inside:
+        yield str(page.relative_to(ROOT)), page.read_text(encoding="utf-8")
+
+
+def test_files_of_code_that_docstrings_and_pages_name_are_there() -> None:
+    """A name without its folders is enough. A name in capitals, as in cli/NAME.py, stands for any."""
+    files = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout.split()  # fmt: skip
+    known = {"/".join(parts[at:]) for parts in (name.split("/") for name in files) for at in range(len(parts))}
+    gone = [
+        f"{where}: {name}"
+        for where, text in prose()
+        for name in re.findall(r"(?<![\w./-])((?:[\w-]+/)*[\w-]+\.(?:py|java))\b", text)
+        if name not in known and not Path(name).stem.isupper()
+    ]
+    assert not gone
 
 
 def known_tests(path: Path) -> set[str]:
@@ -158,6 +188,20 @@ def test_modules_and_options_on_the_pages_exist(page: Path) -> None:
 def test_the_pictures_of_the_page_show_its_templates(file: Path) -> None:
     stamp = picture.stamp_of(file.read_bytes())
     assert stamp == picture.page_digest(), "the page looks otherwise now: run `make docs`"
+
+
+@pytest.mark.parametrize("page", ["options.md", "operators.md", "internals/recovery.md"])
+def test_the_pages_say_how_many_restarts_there_are_room_for(page: str) -> None:
+    most = [restarts_in_each(attempts) for attempts in (1, 2, 3, 4)]
+    said = "at most {} restarts with max_attempts=1, {} with 2, {} with 3, {} with 4".format(*most)
+    text = " ".join((ROOT / "docs" / page).read_text(encoding="utf-8").split())
+    assert said in text
+    assert re.search(rf"\b{EPOCH_MAX} (in all|epochs|driver epochs)", text)
+
+
+def test_java_has_numbers_for_as_many_epochs() -> None:
+    numbers = ROOT / "yarnspec/jvm/src/main/java/org/yarnspec/mapoutputs/EpochNumbers.java"
+    assert f"EPOCH_MAX = {EPOCH_MAX};" in numbers.read_text(encoding="utf-8")
 
 
 def test_a_picture_keeps_its_stamp() -> None:

@@ -54,9 +54,9 @@ def test_dotted_names_work_in_the_file_too(tmp_path: Path) -> None:
         ("resources.wait_timeout=-5 s", "not a duration"),
         ("history.retention=0 s", "more than nothing"),
         ("am.skein_memory=large", "not a size"),
-        ("am.max_attempts=0", "out of range"),
+        ("am.max_attempts=0", "must be at least 1"),
         ("am.max_attempts=two", "not a whole number"),
-        ("placement.max_blocked_share=1.5", "out of range"),
+        ("placement.max_blocked_share=1.5", "must be at least 0 and at most 1"),
         ("placement.max_blocked_share=nan", "not a number"),
         ("submit.wait=perhaps", "neither true nor false"),
         ("history.directory=", "must not be empty"),
@@ -288,7 +288,7 @@ def test_a_duration_that_may_be_off_is_off_or_a_duration(tmp_path: Path) -> None
     for text in ("off", "-1"):
         with pytest.raises(UsageError):
             options.load(None, [f"resources.rescale_cooldown={text}"], {})
-    with pytest.raises(UsageError, match="out of range"):
+    with pytest.raises(UsageError, match="must be at least 0"):
         options.load(None, ["resources.min_executors=-1"], {})
 
 
@@ -383,7 +383,7 @@ def test_what_progress_alone_reads_is_named_under_another_detector() -> None:
         ("flink.batch.speculative.execution.count=-1", "not a whole number"),
         ("flink.batch.speculative.execution.count=true", "not a whole number"),
         ("flink.batch.speculative.execution.count=1.5", "'1.5' is not a whole number"),
-        ("flink.batch.speculative.quantile=1.5", "out of range"),
+        ("flink.batch.speculative.quantile=1.5", "must be at least 0 and at most 1"),
         ("slow-task-detector.chek-interval=5 s", "Did you mean 'slow-task-detector.check-interval'"),
     ],
 )

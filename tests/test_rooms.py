@@ -1,17 +1,26 @@
-"""Holds the names of the Python rooms: no class name is given twice, and no two files differ by an ending only.
+"""Holds the Python rooms small, and their names: no class name twice, no two files that differ by an ending only.
 
 RoomsTest checks the classes of Java.
 """
 
 import ast
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("yarnspec", "cli")
 """``cli`` is yarnspec.cli, outside the package."""
+FILES_MAX = 15
+EXEMPT = (ROOT / "cli",)
+"""A file for each command."""
+
+
+def test_no_room_has_too_many_files() -> None:
+    counts = Counter(path.parent for path in _modules() if path.parent not in EXEMPT)
+    full = [f"{room.relative_to(ROOT)}: {count}" for room, count in counts.items() if count > FILES_MAX]
+    assert not full, f"a room has at most {FILES_MAX} files, split it:\n" + "\n".join(full)
 
 
 def test_no_name_is_given_to_two_classes() -> None:

@@ -140,6 +140,17 @@ class Field:
         return value if self.may_be_zero else _positive(value, text)
 
     @property
+    def limits(self) -> dict[str, float]:
+        """The bounds of a number, in words: "at least" to the number, and so on."""
+        return {
+            words: bound
+            for meta in typing.get_args(self.bounds)[1:]
+            if isinstance(meta, msgspec.Meta)
+            for words, bound in (("at least", meta.ge), ("more than", meta.gt), ("at most", meta.le))
+            if bound is not None
+        }
+
+    @property
     def may_be_empty(self) -> bool:
         """Whether it is a text that may be empty."""
         return any(isinstance(bound, msgspec.Meta) and bound.min_length == 0 for bound in typing.get_args(self.bounds))
@@ -169,7 +180,8 @@ class Field:
         try:
             checked: Value = msgspec.convert(number, self.bounds)
         except msgspec.ValidationError as error:
-            raise ValueError(f"'{text}' is out of range: {str(error).replace('`', '').lower()}") from error
+            must = " and ".join(f"{words} {bound:g}" for words, bound in self.limits.items())
+            raise ValueError(f"'{text}' must be {must}") from error
         return checked
 
 

@@ -88,6 +88,11 @@ class TestClusterHosts:
         shared = ClusterBlocks(cluster.files, str(self.directory), self.user)
         cluster.__dict__["shared_blocks"] = lambda location: shared if location != "none" else None
 
+    def test_the_help_of_a_command_needs_no_application(self, yarnspec: Run) -> None:
+        ran = yarnspec("hosts", "block", "--help")
+        assert ran.code == 0
+        assert "Block HOST" in ran.out
+
     @pytest.mark.parametrize(
         ("line", "code", "words"),
         [

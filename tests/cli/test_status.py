@@ -177,8 +177,8 @@ class TestStatus:
             (RecoveryStatus(recording=False, why_not="the disk is full"), ("nothing is recorded: the disk is full",)),
         ],
     )
-    def test_kept_work(self, recovery: RecoveryStatus, words: tuple[str, ...]) -> None:
-        line = row("kept work", msgspec.structs.replace(DOCUMENT, recovery=recovery))
+    def test_recovery(self, recovery: RecoveryStatus, words: tuple[str, ...]) -> None:
+        line = row("recovery", msgspec.structs.replace(DOCUMENT, recovery=recovery))
         for each in words:
             assert each in line
 

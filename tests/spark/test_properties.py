@@ -141,13 +141,13 @@ def test_what_keeps_a_driver_from_being_recovered() -> None:
 
 
 def test_what_a_driver_is_told_of_earlier_ones(tmp_path: Path) -> None:
-    first = properties.recovery_keys(saved=None, window_ms=30_000, verify_checksums=True)
+    first = properties.recovery_keys(saved=None, window_ms=30_000, verify_checksums=True, keep_bytes=7)
     assert "spark.yarnspec.saved" not in first
     assert first["spark.yarnspec.recovery.window_ms"] == "30000"
-    second = properties.recovery_keys(saved=tmp_path / "saved", window_ms=5, verify_checksums=False, keep_bytes=7)
+    second = properties.recovery_keys(saved=tmp_path / "saved", window_ms=5, verify_checksums=False, keep_bytes=8)
     assert second["spark.yarnspec.saved"] == str(tmp_path / "saved")
     assert second["spark.yarnspec.recovery.verify_checksums"] == "false"
-    assert second["spark.yarnspec.recovery.keep_bytes"] == "7"
+    assert second["spark.yarnspec.recovery.keep_bytes"] == "8"
 
 
 def test_a_local_jar_may_be_named_by_the_containers_variables() -> None:

@@ -16,7 +16,9 @@ import structlog
 import tenacity
 
 from yarnspec.am.attempt.am_container import AmContainer
+from yarnspec.am.attempt.core_settings import settings_of
 from yarnspec.am.attempt.earlier import Earlier
+from yarnspec.am.attempt.epoch_numbers import attempt_of, epoch_of, epochs_of
 from yarnspec.am.attempt.history import ApplicationHistory
 from yarnspec.am.attempt.rest_endpoint import RestEndpoint
 from yarnspec.am.driver.epochs import DriverEpochs
@@ -34,7 +36,6 @@ from yarnspec.am.end.ending import finish_again, finish_application
 from yarnspec.am.end.sigterm import end_on_sigterm
 from yarnspec.am.executors.executor_containers import ExecutorContainers
 from yarnspec.am.executors.placement_file import PlacementFile
-from yarnspec.am.journal.epoch_journal import why_off
 from yarnspec.am.loop.answers import Answers
 from yarnspec.am.loop.shell import Shell
 from yarnspec.am.page.application_page import ApplicationPage
@@ -44,10 +45,8 @@ from yarnspec.am.sources.cluster_watch import ClusterWatch
 from yarnspec.am.sources.event_sources import ProgramReports, ProviderEvents
 from yarnspec.am.sources.refusals import EarlierRefusals
 from yarnspec.am.sources.sharedblocks import SharedBlocks
-from yarnspec.core.lifecycle.restarts import attempt_of_epoch, first_epoch, restarts_in_each
 from yarnspec.core.messages import events
 from yarnspec.core.messages.commands import FinishApplication
-from yarnspec.core.messages.settings import RecoverySettings, Settings
 from yarnspec.core.negotiator import Negotiator
 from yarnspec.observe.http.page_order import PageOrder
 from yarnspec.observe.http.rest import Endpoint
@@ -57,9 +56,9 @@ from yarnspec.observe.status.status_fold import About, StatusFold
 from yarnspec.options import different_options
 from yarnspec.plan import PLAN_FILE, PROGRAM_REPORT_FILE, RM_EVENTS_FILE, SPARK_PROPERTIES_FILE, Plan
 from yarnspec.spark.executor import container_environment
-from yarnspec.spark.properties import EPOCH_MAX, history_page, read_shipped
+from yarnspec.spark.properties import history_page, read_shipped
 from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
-from yarnspec.yarn.rm.constraint import constraint_of, in_effect
+from yarnspec.yarn.rm.constraint import constraint_of
 from yarnspec.yarn.rm.resource_manager import ResourceManager
 from yarnspec.yarn.rm.rm_reports import AttemptReport
 from yarnspec.yarn.skein.am_client import SkeinContainers
@@ -69,21 +68,6 @@ _log = structlog.get_logger()
 _SHARED_LIST_S = 5.0
 _PERSISTENTLY = tenacity.Retrying(stop=tenacity.stop_after_delay(30), wait=tenacity.wait_fixed(2), reraise=True)
 """For questions that need an answer. Without one in that time the attempt is given up."""
-
-
-def epoch_of(plan: Plan, attempt: int) -> int:
-    """The number of the driver's first epoch in an attempt: the same whoever asks, in every attempt."""
-    return first_epoch(attempt, restarts_of(plan) if plan.options.recovery.enabled else 0)
-
-
-def attempt_of(plan: Plan, epoch: int) -> int:
-    """The attempt that this epoch was in."""
-    return attempt_of_epoch(epoch, epochs_per_attempt=epoch_of(plan, 2) - epoch_of(plan, 1))
-
-
-def restarts_of(plan: Plan) -> int:
-    """How often the driver is started again in one attempt, so that the epochs of all attempts have numbers."""
-    return restarts_in_each(plan.max_attempts, plan.options.recovery.driver_restarts, EPOCH_MAX)
 
 
 def earlier_attempts(
@@ -101,50 +85,6 @@ def earlier_attempts(
     except Exception:
         _log.exception("how the attempts before this one ended is not known")
     return tuple(before)
-
-
-def epochs_of(plan: Plan, attempts: Iterable[int]) -> tuple[int, ...]:
-    """The numbers of all epochs that a driver may have had in these attempts."""
-    return tuple(epoch for each in attempts for epoch in range(epoch_of(plan, each), epoch_of(plan, each + 1)))
-
-
-def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[int, ...] = ()) -> Settings:
-    """The core's settings for the attempt whose first epoch this is; ``spared``: of attempts ended from outside."""
-    options = plan.options
-    recovery_off = why_off(epoch) if options.recovery.enabled else ""
-    return Settings(
-        initial_executors=plan.initial_executors,
-        executor_memory_mb=plan.executors.container_memory_mb,
-        executor_heap_mb=plan.executors.heap_mb,
-        executor_vcores=plan.executors.cores,
-        executor_label=plan.executors.label,
-        queue_label=plan.queue_label,
-        executor_resources=plan.executors.resources,
-        executor_tasks_max=plan.executors.tasks_max,
-        task_cpus=plan.executors.task_cpus,
-        registered_ratio=plan.registered_ratio,
-        registered_wait_ms=plan.registered_wait_ms,
-        dynamic_bounds=plan.dynamic_bounds,
-        decommissions=plan.decommissions,
-        excluded_hosts=tuple(host for host in plan.excluded_hosts if host not in earlier.lifted),
-        force_excluded=plan.force_excluded,
-        max_executor_failures=plan.max_executor_failures,
-        placement=in_effect(options.placement),
-        resources=options.resources,
-        executor=options.executor,
-        speculation=options.speculation,
-        detector=options.detector,
-        blocks=options.blocklist,
-        recovery=msgspec.structs.replace(
-            msgspec.convert(options.recovery, RecoverySettings, from_attributes=True),
-            enabled=options.recovery.enabled and not recovery_off,
-            off=plan.recovery_off or recovery_off,
-            refused=recovery_off,
-            taken_away=spared,
-            epochs_per_attempt=restarts_of(plan) + 1,
-            driver_restarts=max(0, min(restarts_of(plan), EPOCH_MAX - epoch)),
-        ),
-    )
 
 
 def negotiate(place: AmContainer) -> int:

@@ -1,4 +1,8 @@
-"""The one jar of yarnspec: what must run inside YARN's and Spark's JVMs."""
+"""The one jar of yarnspec: what must run inside YARN's and Spark's JVMs.
+
+This room decides how the jar is built and where it lies. The room must not know what the negotiator decides: its Java
+does what it is told. Each Java package says in its ``package-info.java`` what it decides.
+"""
 
 from __future__ import annotations
 

@@ -123,13 +123,7 @@ def _takes(option: Field) -> str:
             ", may be 0 or off" if option.may_be_off else ", may be 0" * option.may_be_zero
         )
     names: dict[object, str] = {bool: "true or false", int: "whole number", float: "number", str: "text"}
-    bounds = {
-        words: bound
-        for meta in typing.get_args(option.bounds)[1:]
-        for words, bound in (("at least", meta.ge), ("more than", meta.gt), ("at most", meta.le))
-        if bound is not None
-    }
-    return ", ".join([names[option.kind], *(f"{words} {bound:g}" for words, bound in bounds.items())])
+    return ", ".join([names[option.kind], *(f"{words} {bound:g}" for words, bound in option.limits.items())])
 
 
 def _shown(option: Field) -> str:

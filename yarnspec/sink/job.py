@@ -172,7 +172,7 @@ def _named(context: SparkContext) -> Iterator[None]:
 
 
 def users_line() -> str:
-    """Where the user calls us, and who calls there, up to the program's first line: ``helper.py:7 < program.py:42``.
+    """Where the user calls us, and who calls there, up to the program's first line: ``HELPER.py:7 < PROGRAM.py:42``.
 
     As any driver of the application knows it: files' names without directories.
     """

@@ -21,9 +21,6 @@ MASTER_GUARD = "org.yarnspec.driver.MasterGuard"
 
 _DEFAULT_PLUGINS = "spark.plugins.defaultList"
 
-EPOCH_MAX = 21
-"""Task numbers begin at epoch times 10^8, and some of Spark's writers take them for 32-bit integers."""
-
 PROGRAM_LISTS = ("spark.submit.pyFiles", "spark.jars")
 """Lists of files that are part of the program; of Python files those that Spark fetches from the web."""
 
@@ -139,7 +136,7 @@ def recovery_keys(
     saved: Path | None,
     window_ms: int,
     verify_checksums: bool,
-    keep_bytes: int | None = None,
+    keep_bytes: int,
     live_adoption_ms: int = 0,
     repeatable: bool = False,
 ) -> dict[str, str]:
@@ -149,7 +146,7 @@ def recovery_keys(
         saved: what earlier drivers left, as frames; None when there was none.
         window_ms: how long their map outputs are looked for.
         verify_checksums: whether they are read as a whole before they are taken over.
-        keep_bytes: how much of ended executors is kept on each host; None for the executors' own default.
+        keep_bytes: how much of ended executors is kept on each host.
         live_adoption_ms: how long what an executor had waits for another one while the driver lives; 0: not at all.
         repeatable: functions of the program's give the same each time.
     """
@@ -158,9 +155,8 @@ def recovery_keys(
         "spark.yarnspec.recovery.enabled": "true",
         "spark.yarnspec.recovery.window_ms": str(window_ms),
         "spark.yarnspec.recovery.verify_checksums": str(verify_checksums).lower(),
+        "spark.yarnspec.recovery.keep_bytes": str(keep_bytes),
     }
-    if keep_bytes is not None:
-        keys["spark.yarnspec.recovery.keep_bytes"] = str(keep_bytes)
     if repeatable:
         keys["spark.yarnspec.recovery.repeatable"] = "true"
     if live_adoption_ms:

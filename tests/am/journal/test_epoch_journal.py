@@ -11,8 +11,9 @@ import pytest
 from tests.spark.plain_plan import keeping, plan
 from yarnspec import options
 from yarnspec.am.attempt.am_container import AmContainer
+from yarnspec.am.attempt.epoch_numbers import why_off
 from yarnspec.am.attempt.history import ApplicationHistory
-from yarnspec.am.journal.epoch_journal import EpochJournal, why_off
+from yarnspec.am.journal.epoch_journal import EpochJournal
 from yarnspec.core.journal.journalrecords import EpochBegan
 from yarnspec.journal.directory import JournalDirectory
 from yarnspec.journal.stores import PerFlushStore, Store

@@ -113,7 +113,7 @@ def test_sparks_own_speculation_is_replaced_by_name() -> None:
         "speculation.enabled=false Spark's is used",
         "spark.speculation.efficiency.enabled (--conf) has no effect: yarnspec's own speculation replaces Spark's",
         "spark.speculation.quantile (--conf) has no effect: yarnspec's detector progress waits for no share of a "
-        "stage; detector.baseline_ratio is what the others wait for (detector.kind)",
+        "stage; detector.baseline_ratio is what execution-time and input-weighted wait for (detector.kind)",
     )
     by_time = with_conf("spark.speculation.quantile=0.5", options=("--set", "detector.kind=execution-time"))
     assert by_time.warnings == (

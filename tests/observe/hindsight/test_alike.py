@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yarnspec.core.detectors.protocol import seconds
+from yarnspec.core.detectors.words import seconds
 from yarnspec.core.messages.commands import Verdict
 from yarnspec.observe.hindsight.alike import alike_lines, alike_tasks
 from yarnspec.observe.hindsight.offline import SlowTask

@@ -23,7 +23,7 @@ _NO_CONTEXT = 13
 class DriverEpoch:
     """Starts and ends the driver of one epoch. Its address is known before it listens.
 
-    ``saved`` gives the file with the saved work of earlier epochs, if there is any. Executors of earlier epochs may
+    ``saved`` gives the file with the saved outputs of earlier epochs, if there is any. Executors of earlier epochs may
     still look for their driver at ``not_ports``.
     """
 

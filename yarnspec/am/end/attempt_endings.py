@@ -97,10 +97,11 @@ def for_good(ending: Ending, plan: Plan, attempt: int) -> Ending:
 
 
 def unless_replaced(ending: Ending, attempt: int, newest: Iterable[Callable[[], int]]) -> Ending:
-    """Give an attempt that YARN took for dead while it was only stopped no say in how the application ends.
+    """The ending of this attempt; of the attempt only, and not of the application, if YARN has replaced it.
 
-    Its program may well have failed since, but the files that it would write and delete are the next attempt's. Each of
-    ``newest`` is asked for the last attempt that has begun. One that does not know raises.
+    YARN may have replaced this attempt while its process was stopped. If so, it must not end the application: the files
+    that it would write and delete are the next attempt's. Each of ``newest`` is asked for the last attempt that has
+    begun. One that does not know raises.
     """
     if not isinstance(ending, FinishApplication):
         return ending

@@ -1,8 +1,8 @@
 """The journal of this epoch, as the shell and the driver use it: opened, written, closed, each off the decision path.
 
-Three threads meet here. One opens the journal, which may take HDFS some seconds, and writes the saved work of earlier
-epochs to a file for the next driver. The shell's thread tells what the core decided. The reader of the driver's map
-outputs brings one after the other, and they go to the journal as they are. Answers to the driver wait in threads of
+Three threads meet here. One opens the journal, which may take HDFS some seconds, and writes the saved outputs of
+earlier epochs to a file for the next driver. The shell's thread tells what the core decided. The reader of the driver's
+map outputs brings one after the other, and they go to the journal as they are. Answers to the driver wait in threads of
 their own (``Replies``).
 """
 
@@ -90,9 +90,9 @@ class BackgroundJournal:
     Args:
         began: this one's first record.
         begin: opens the journal; called in a thread of its own.
-        look: raises Fenced when a later epoch has begun, be the journal open or not. From any thread.
-        leave_word: tells later epochs, on disk, why nothing of this one is in the journal.
-        leave_refused: tells them, there too, how often this one was refused something, by kind.
+        look: raises Fenced when a later epoch has begun. Any thread may call it, also before the journal is open.
+        leave_word: writes to disk, for later epochs, why the journal has nothing of this one.
+        leave_refused: writes there how often this epoch was refused something, by kind.
         identify: says which program this is; raises when that cannot be told.
         saved_file: where what the next driver gets is written.
     """
@@ -140,7 +140,7 @@ class BackgroundJournal:
 
     @property
     def saved_file(self) -> Path | None:
-        """The saved work of earlier epochs that the next driver gets, or None."""
+        """The saved outputs of earlier epochs that the next driver gets, or None."""
         return self._saved_file if self._saved else None
 
     def connected(self, bridge: Answering) -> None:

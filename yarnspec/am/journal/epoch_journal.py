@@ -9,6 +9,7 @@ from pathlib import Path
 import structlog
 
 from yarnspec.am.attempt.am_container import AmContainer
+from yarnspec.am.attempt.epoch_numbers import why_off
 from yarnspec.am.attempt.history import ApplicationHistory
 from yarnspec.am.attempt.program_identity import identify
 from yarnspec.am.journal.background_journal import BackgroundJournal
@@ -92,7 +93,7 @@ class EpochJournal:
         return cls(recording, announcement)
 
     def saved_file(self) -> Path | None:
-        """The file with the saved work of earlier epochs for the driver that starts now, or None if there is none."""
+        """The file with the saved outputs of earlier epochs for the driver that starts now; None if there are none."""
         return self.recording.saved_file if self.recording is not None else None
 
     def start(self, post: Callable[[Event], None]) -> None:
@@ -125,10 +126,3 @@ class EpochJournal:
             self._outputs.watcher.stop()
         if self.recording is not None and not self.recording.close(_JOURNAL_S):
             _log.warning("the journal could not be closed in order")
-
-
-def why_off(epoch: int) -> str:
-    """Why an epoch can keep nothing, however much that is wanted; empty when it can."""
-    if epoch <= properties.EPOCH_MAX:
-        return ""
-    return f"this is driver epoch {epoch} of the application, which has numbers for {properties.EPOCH_MAX} only"

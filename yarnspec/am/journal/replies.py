@@ -66,13 +66,13 @@ class _Waiting(NamedTuple):
 
 
 class Replies:
-    """The answers to one driver, which is connected some time.
+    """The answers to one driver, which may not be connected yet.
 
     Args:
-        look: raises Fenced when a later epoch has begun; what the file system raises when that cannot be told.
-        leave_word: tells later epochs why not all of this one is in the journal; raises what the file system does.
+        look: raises Fenced when a later epoch has begun, and an error of the file system when it cannot tell.
+        leave_word: writes for later epochs why the journal has not all of this one. May raise a file system's error.
         clock: seconds that only grow.
-        refused: hears that there is one more of ``refused_writes``; returns at once.
+        refused: called at once when ``refused_writes`` grows by one.
 
     ``refused_writes``: how often the driver was kept from a step of a write because a later epoch has begun.
     """

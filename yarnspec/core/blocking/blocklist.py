@@ -409,7 +409,7 @@ def _left(executors: Mapping[str, str], blocks: Collection[Key]) -> Iterator[tup
 
 
 def _is_guess(block: Block) -> bool:
-    """A fault may be of the data; that a slow host is not needed was so while other executors were enough."""
+    """A faulty block may blame the data; a slow block assumed that other executors were enough. Both may be lifted."""
     cause = "slow" if block.level in WIDE else "faulty"
     return block.automatic and block.cause == cause
 

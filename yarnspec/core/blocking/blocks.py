@@ -151,8 +151,7 @@ class BlockListener(Protocol):
 def joined(old: Block, new: Block) -> Block | None:
     """One block out of two of the same target and level, or None if the new one adds nothing.
 
-    Neither is shortened. A block that somebody asked for is no guess until the time that they asked for. It makes an
-    automatic block no longer, nor the other way round: which of the two is in force changes with the time.
+    Until its time ends, an asked block wins. Then the automatic block holds, if it lasts longer.
     """
     asked, guess = (None, old) if old.automatic else (old.alone, old.guess)
     in_the_way = (asked, guess) if new.automatic else (asked,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from yarnspec.core.blocking.blocks import Block
 from yarnspec.core.copies.speculation import Speculation
 from yarnspec.core.copies.speculationview import Explanation, SpeculationView
-from yarnspec.core.detectors.protocol import seconds
+from yarnspec.core.detectors.words import seconds
 from yarnspec.core.messages.observations import NONE
 from yarnspec.core.tasks.attemptstate import stands_for, winner
 from yarnspec.core.tasks.stagetasks import TaskAttempt

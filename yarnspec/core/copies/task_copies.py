@@ -27,7 +27,7 @@ import numpy as np
 
 from yarnspec.core.copies.ledger import Ledger, gained_ms
 from yarnspec.core.detectors import PutOff
-from yarnspec.core.detectors.protocol import seconds
+from yarnspec.core.detectors.words import seconds
 from yarnspec.core.messages.commands import Command, KillAttempt, LaunchCopy, Verdict, WithdrawCopy
 from yarnspec.core.messages.figures import LedgerFigures
 from yarnspec.core.messages.observations import Failure, StageFlag, State

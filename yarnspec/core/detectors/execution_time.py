@@ -22,12 +22,11 @@ from yarnspec.core.detectors.protocol import (
     SlownessExplanation,
     input_numbers,
     nobody,
-    seconds,
     verdict,
     worst_first,
 )
+from yarnspec.core.detectors.words import running_text, seconds
 from yarnspec.core.messages.commands import Verdict
-from yarnspec.core.messages.observations import State
 from yarnspec.core.tasks.stagetasks import StageTasks
 from yarnspec.core.tasks.task_table import TaskTable
 
@@ -109,23 +108,6 @@ class ExecutionTime:
             f"{seconds(numbers['median_ms'])}, the median of the {numbers['needed']:.0f} of {numbers['tasks']:.0f} "
             f"tasks that finished first, and {seconds(settings.baseline_lower_bound_ms)}"
         )
-
-
-def running_text(stage: StageTasks, index: int, now_ms: int) -> tuple[str, int | None]:
-    """How a task stands, in words, and for how long its oldest running attempt has run."""
-    attempts = stage.attempts_of(index)
-    what = f"task {stage.stage}.{index}"
-    if not attempts:
-        return f"{what} has not been launched", None
-    won = [each for each in attempts if each.state is State.SUCCESS and each.finish_ms is not None]
-    if won and won[0].finish_ms is not None:
-        return f"{what} finished on {won[0].host} after {seconds(won[0].finish_ms - won[0].launch_ms)}", None
-    running = [each for each in attempts if each.state is State.RUNNING]
-    if not running:
-        return f"{what} does not run: its {len(attempts)} attempts have ended", None
-    oldest = running[0]
-    elapsed_ms = now_ms - oldest.launch_ms
-    return f"{what} has run for {seconds(elapsed_ms)} on {oldest.host} ({len(running)} attempts run)", elapsed_ms
 
 
 KIND = Kind(

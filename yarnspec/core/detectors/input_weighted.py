@@ -12,7 +12,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from yarnspec.core.detectors.baseline import BaselineSettings, FirstFinishedMedian, execution_ms, needed
-from yarnspec.core.detectors.execution_time import running_text
 from yarnspec.core.detectors.protocol import (
     MB,
     Judged,
@@ -21,12 +20,11 @@ from yarnspec.core.detectors.protocol import (
     SlowAttempts,
     SlownessExplanation,
     input_numbers,
-    input_said,
     nobody,
-    seconds,
     verdict,
     worst_first,
 )
+from yarnspec.core.detectors.words import input_said, running_text, seconds
 from yarnspec.core.messages.commands import Verdict
 from yarnspec.core.messages.observations import NONE, StageFlag, State
 from yarnspec.core.tasks.columns import Column

@@ -25,7 +25,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from yarnspec.core.detectors.execution_time import running_text
 from yarnspec.core.detectors.protocol import (
     Judged,
     Kind,
@@ -33,12 +32,11 @@ from yarnspec.core.detectors.protocol import (
     SlowAttempts,
     SlownessExplanation,
     input_numbers,
-    input_said,
     nobody,
-    seconds,
     verdict,
     worst_first,
 )
+from yarnspec.core.detectors.words import input_said, running_text, seconds, times_the
 from yarnspec.core.messages.commands import Verdict
 from yarnspec.core.messages.observations import State
 from yarnspec.core.options.detection import CommonDetectorSettings
@@ -315,7 +313,7 @@ class ProgressDetector:
             if "start_ms" in numbers:
                 judged = f"{seconds(numbers['start_ms'])} aside for its executor's start, {judged}"
             facts = (
-                f"{judged} {numbers['ratio']:.1f} x the {seconds(numbers['expected_ms'])} of such a task on other "
+                f"{judged} {times_the(numbers['ratio'])} {seconds(numbers['expected_ms'])} of such a task on other "
                 f"hosts (late from {numbers['late_from']:.1f} x; {_inputs(numbers)})"
             )
         else:

@@ -17,7 +17,6 @@ from yarnspec.core.tasks.stagetasks import StageTasks
 from yarnspec.core.tasks.task_table import StageKey, TaskTable
 
 MB = 1 << 20
-_SHORT_MS = 95.0
 MAX_VERDICTS = 200
 """Most verdicts of one pass. The worst come first; the others come in a later pass if they are still slow then."""
 
@@ -200,19 +199,3 @@ def input_numbers(stage: StageTasks, row: int, read_bytes: float = 0.0) -> dict[
     if told >= 0:
         return {"input_bytes": float(told)}
     return {"read_bytes": read_bytes} if read_bytes > 0 else {}
-
-
-def input_said(numbers: Mapping[str, float]) -> str:
-    """Words for the input of an attempt, or for the measure that stands in for it."""
-    if "input_bytes" in numbers:
-        return f"{numbers['input_bytes'] / MB:.1f} MB of input"
-    if "read_bytes" in numbers:
-        return f"inputs unknown: by the {numbers['read_bytes'] / MB:.1f} MB that it has read so far"
-    return "inputs unknown: by time alone"
-
-
-def seconds(value_ms: float) -> str:
-    """A time for a sentence; a short one in milliseconds, as it would be 0.0 s."""
-    if value_ms < _SHORT_MS:
-        return f"{value_ms:.2g} ms"
-    return f"{value_ms / 1000:.1f} s"

@@ -89,7 +89,7 @@ class Executors:
     def driver_lost(self, now_ms: int) -> list[Command]:
         """The driver died and is started again: nothing that its executors did counts against those of the next one.
 
-        They end by themselves when their connection breaks; whoever has not after a while is made to.
+        They end by themselves when their connection breaks. After ``removed_wait_ms`` (10 s) yarnspec ends the rest.
         """
         self._containers.held = 0
         self._containers.profiles_held = False

@@ -68,7 +68,7 @@ class Lifecycle:
         return self.driver not in ("none", "lost")
 
     def hears(self, epoch: int) -> bool:
-        """Whether the driver of this epoch is the one that lives: what another one told is of no meaning any more."""
+        """Whether this epoch's driver is the live one. Messages of others are refused."""
         return epoch == self.epoch and self.lives
 
     @property

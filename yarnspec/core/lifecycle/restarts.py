@@ -21,14 +21,6 @@ def attempt_of_epoch(epoch: int, epochs_per_attempt: int) -> int:
     return (epoch - 1) // epochs_per_attempt + 1
 
 
-def restarts_in_each(attempts: int, wanted: int, epochs: int) -> int:
-    """How often a driver may be started again in each of these attempts, with numbers for so many ``epochs`` in all.
-
-    One more attempt has its numbers too: YARN does not count one that it preempted or whose host was lost.
-    """
-    return max(0, min(wanted, epochs // (attempts + 1) - 1))
-
-
 class Restarts:
     """The budget of restarts of one attempt."""
 

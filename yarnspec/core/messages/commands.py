@@ -86,6 +86,18 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     numbers: dict[str, float]
     reason: str
 
+    @property
+    def factor(self) -> float | None:
+        """How many times as long the task takes as what it was compared with; None where there was nothing."""
+        if "ratio" in self.numbers:
+            return self.numbers["ratio"]
+        return self.elapsed_ms / self.threshold_ms if self.threshold_ms else None
+
+    @property
+    def threshold_ms(self) -> float | None:
+        """The running time from which the task is slow; None from a detector that weighs more than time."""
+        return self.numbers.get("baseline_ms")
+
 
 class BeginEpoch(Command, frozen=True):
     """The driver died and starts once more in this attempt, its ``restart``-th.

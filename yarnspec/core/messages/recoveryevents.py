@@ -108,7 +108,7 @@ class EpochRefused(Event, frozen=True):
 
 
 class SavedUnreadable(Event, frozen=True):
-    """The driver could not read the saved work. The driver goes on without any of it."""
+    """The driver could not read the saved outputs, and goes on without them."""
 
     MESSAGE = "saved_unreadable"
 

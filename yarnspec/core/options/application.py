@@ -48,8 +48,8 @@ class ApplicationMasterSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Memory in the AM container for the negotiator, a Python process, and for the one that draws its page."""
 
     page: bool = True
-    """Whether YARN's link to the application leads to yarnspec's own page, with Spark's one further. If false, it leads
-    to Spark's. A process of its own draws the page, and runs from the first look at it on."""
+    """Whether YARN's link to the application leads to yarnspec's own page. yarnspec's page links to Spark's. If false,
+    YARN's link leads to Spark's. A process of its own draws the page, and runs from the first look at it on."""
 
 
 class ClusterSettings(msgspec.Struct, frozen=True, kw_only=True):

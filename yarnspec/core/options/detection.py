@@ -16,33 +16,33 @@ class CommonDetectorSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Which detector finds slow tasks."""
 
     check_interval_ms: int = 500
-    """Time between two looks at the running tasks. If more than 50,000 run, each look takes two steps, half of this
-    apart."""
+    """Time between two looks at the running tasks. Above 50,000 running tasks a look takes two steps, half of this
+    apart: hosts first, then tasks."""
 
     baseline_lower_bound_ms: MsOrZero = 60_000
-    """For execution-time and input-weighted: no task is slow before it has run this long. For progress: this holds only
-    for a task that hangs (stuck_multiplier)."""
+    """No task is slow before it has run this long. The detector progress asks this only of a task that hangs
+    (stuck_multiplier)."""
 
     baseline_multiplier: Factor = 1.5
-    """For execution-time and input-weighted: a task is slow when it takes this many times the median of the tasks that
-    finished first. For progress: a task is late when it takes this many times its expected time. In a stage whose tasks
-    differ much it must take more than that."""
+    """A task is late when it takes this many times as long as expected: the median of the tasks that finished first.
+    The detector progress expects the time of tasks on other hosts, by input where that is known. In a stage whose tasks
+    differ much it asks for more than that."""
 
     heartbeat_interval_ms: int = 1_000
     """How often executors tell the driver how far their tasks are. Sets spark.executor.heartbeatInterval unless that is
     set. With thousands of executors a longer interval spares the driver."""
 
     min_finished: Count = 3
-    """A task is compared with others once this many tasks have ended on other hosts. For progress and for the speed of
-    hosts."""
+    """A task is compared with others once this many tasks have ended on other hosts. For the speed of hosts, and for
+    the detector progress."""
 
     cold_start_ms: int = 3_000
     """This much of a task's time is not counted on an executor that has not ended a task yet. Such an executor still
-    loads classes and starts Python. For progress and for the speed of hosts."""
+    loads classes and starts Python. For the speed of hosts, and for the detector progress."""
 
     noise_ms: int = 100
-    """A task is not late if it takes longer than expected by less than this. Before times are compared, twice this is
-    added to each, so that a short hiccup says little. For progress and for the speed of hosts."""
+    """A task is not late if it takes longer than expected by less than this. Twice this value is added to both times,
+    so short hiccups do not count. For the speed of hosts, and for the detector progress."""
 
     host_proof: Probability = 0.85
     """A host counts as slow only if its tasks prove it slow with at least this probability. host_slow_factor must hold

@@ -51,7 +51,8 @@ class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
     the mode `constraints`."""
 
     spread_tasks: bool = True
-    """Whether tasks start on the executor, and then on the host, that has the fewest. Off: in Spark's random order."""
+    """Whether tasks start on the executor with the fewest running tasks; among equals, on the host with the fewest. If
+    false, in Spark's random order."""
 
     task_seed: CountOrZero = 0
     """Decides between executors and hosts that are loaded alike; the same seed gives the same order."""

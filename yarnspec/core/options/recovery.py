@@ -8,6 +8,17 @@ import msgspec
 
 from yarnspec.core.options.types import MsOrZero
 
+EPOCH_MAX = 21
+"""Task numbers begin at epoch times 10^8, and some of Spark's writers take them for 32-bit integers."""
+
+
+def restarts_in_each(attempts: int, wanted: int = EPOCH_MAX) -> int:
+    """How often a driver may be started again in each of these attempts, so that all epochs have numbers.
+
+    One more attempt has its numbers too: YARN does not count one that it preempted or whose host was lost.
+    """
+    return max(0, min(wanted, EPOCH_MAX // (attempts + 1) - 1))
+
 
 class RecoveryOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Going on with the work that is left after the driver or the application master died; docs/recovery.md says how.
@@ -46,10 +57,10 @@ class RecoveryOptions(msgspec.Struct, frozen=True, kw_only=True):
     repeatable: bool = False
     """Whether a map that runs again gives the same rows, or rows whose order makes no difference. Spark takes this for
     granted while a driver lives. Set `true` only for a program whose functions are deterministic: they use no random
-    numbers, no clock and no outside service. Nor may it matter which of two equal rows comes first. No sum or mean of
-    fractions may decide where a row goes, because their last bits depend on the order of rows
-    (`docs/internals/recovery.md`). This counts when some maps of a shuffle have to run again, for example after a lost
-    host. With `true` the work that was computed from the shuffle is used again. With `false` it runs again too."""
+    numbers, no clock and no outside service. The order of equal rows must not matter. Do not group, join or sort by a
+    sum of floats: its last bits depend on the order of rows (`docs/internals/recovery.md`). This counts when some maps
+    of a shuffle have to run again, for example after a lost host. With `true` the work that was computed from the
+    shuffle is used again. With `false` it runs again too."""
 
     verify_checksums: bool = True
     """Whether a saved map output is read once and compared with its checksums before it is used again. Its size and its
@@ -64,13 +75,13 @@ class RecoveryOptions(msgspec.Struct, frozen=True, kw_only=True):
     the driver or of its attempt. For a driver that begins later the outputs count as gone. Their maps run again, and
     executors delete the outputs that they find. Written files are still recognized. 0: as long as the application."""
 
-    driver_restarts: Annotated[int, msgspec.Meta(ge=0, le=9)] = 4
+    driver_restarts: Annotated[int, msgspec.Meta(ge=0, le=restarts_in_each(1))] = 4
     """How often a driver that was killed or ran out of memory is started again while its application master lives.
     After that the attempt is given up; am.max_attempts says how many attempts there are. The first restart comes at
     once, the others after 1 s, 2 s and so on, 30 s at most. Only with recovery on. 0: every such end gives up the
-    attempt. All attempts, with one that YARN may not count, share 21 driver epochs. So the most is 9 for one attempt, 6
-    for two, 4 for three and 3 for four. With am.max_attempts=1 this is 0 unless it is set: then max_attempts alone asks
-    for a single run."""
+    attempt. All attempts, with one that YARN may not count, share 21 driver epochs: at most 9 restarts with
+    max_attempts=1, 6 with 2, 4 with 3, 3 with 4. With am.max_attempts=1 this is 0 unless it is set: then max_attempts
+    alone asks for a single run."""
 
     live_adoption: bool = False
     """Whether map outputs stay in use when their executor dies while the driver lives. They wait for a new executor on

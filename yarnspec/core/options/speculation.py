@@ -26,8 +26,8 @@ class SpeculationSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Most copies over all stages of the application, as a share of all its tasks that run."""
 
     min_copies: Count = 2
-    """This many copies are allowed whatever the shares say. At the end of a stage only its slow tasks still run: a
-    share of these few would copy them one after the other."""
+    """This many copies are allowed whatever the shares say. Near a stage's end few tasks run. Without this minimum they
+    would be copied one by one."""
 
     max_copies_of_task: Count = 4
     """Most copies that one task may have in its life, so that a task whose copies fail is not copied for ever. If

@@ -346,7 +346,7 @@ class EpochRecovery:
 
     def _declared(self, event: rec.ShuffleDeclared, now_ms: int) -> list[Command]:
         self._questions.append((event, now_ms))
-        # The saved work has to be known first. Without recovery there is none.
+        # The saved outputs have to be known first. Without recovery there are none.
         if not self._settings.enabled or self._replayed or self._overdue or self._off:
             return self._answer_all(now_ms)
         if self._timers.wanted(QUESTION_TIMER):

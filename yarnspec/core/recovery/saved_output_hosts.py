@@ -4,8 +4,8 @@ The window for outputs of earlier epochs opens when the journal was read. The wi
 reported, or ``window_ms`` after executors can reach the driver (``previous-worker.recovery.timeout`` in FLIP-383). An
 executor that runs by then may take longer: reading many outputs takes time, and the driver waits while more of them
 arrive. If live adoption is on, the outputs of an executor that died in this epoch wait ``live_adoption_ms``. Until then
-each host that is waited for is a required host: a container is asked for on it (``containers.py``). A host that is
-blocked, gone or too late is given up for good, and its outputs are computed again.
+each host that is waited for is a required host: a container is asked for on it (``containers/executor_table.py``). A
+host that is blocked, gone or too late is given up for good, and its outputs are computed again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The saved work that a journal's records give the next epoch, without the bytes, and what this epoch may add."""
+"""The saved outputs that a journal's records give the next epoch, without the bytes, and what this epoch may add."""
 
 from __future__ import annotations
 

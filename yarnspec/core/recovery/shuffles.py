@@ -58,7 +58,8 @@ class Known:
 class Shuffles:
     """The shuffles of earlier epochs that are offered, and those of this one.
 
-    ``repeatable``: somebody says that all but INDETERMINATE ones give the same when they run again, or what is as good.
+    ``repeatable``: the user says that maps give the same rows when they run again, or rows that do as well. This never
+    holds for INDETERMINATE shuffles.
     """
 
     def __init__(self, *, repeatable: bool = False) -> None:
@@ -199,7 +200,7 @@ class Shuffles:
         return itself or any(one is None or one.varies for one in parents)
 
     def _has_bounds(self, declared: ShuffleDeclared) -> bool:
-        """Whether where its rows go follows from bounds that another run may not draw again."""
+        """Whether its rows are placed by the bounds of a sort. Another run may draw other bounds."""
         parents = [self._known.get(parent) for parent in declared.parents]
         return declared.signature in self._bounded or any(one is not None and one.bounded for one in parents)
 

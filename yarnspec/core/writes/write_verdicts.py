@@ -6,18 +6,19 @@ this epoch that is the same computation as one of them *takes its place*: it is 
 epoch whose place is not taken yet is *open*: for this program it lies in the future. From that follows what a write may
 do:
 
-    reads a path with an open write    stop: it would read what it wrote later, and apply its change twice
-    overwrites a path with one         run: nothing of the open ones is left afterwards, they are forgotten when it is
-                                       about to be committed
-    overwrites parts, as all of them   run: in the place of the first of them, whose parts it overwrites again.
-                                       Stop where a later one had found nothing there: its rows and these would mix
-    adds to a path with one            stop: its rows may be there already
-    creates a path with one            stop: its own earlier output is in its way
-    saves an RDD to a path with one    run: Spark refuses it
-    creates what is not there          run: Spark leaves it as it is, if all of it is committed, and no later write has
-                                       found nothing there: it would be that one's
-    writes where nothing is now        run: nothing of the open ones is left to be doubled, they are forgotten. Where
-                                       one was cut off that had removed what was there, only an overwrite runs
+    case                                 answer  why
+    reads a path with an open write      stop    It would read its own later output, and apply its change twice.
+    overwrites such a path               run     Nothing of the open writes is left. They are forgotten when this one is
+                                                 about to be committed.
+    overwrites parts of it, as did all   run     In the place of the first of them, whose parts it overwrites again.
+      its open writes                    stop    A later one had found nothing there: its rows and these would mix.
+    adds to such a path                  stop    Its rows may be there already.
+    creates such a path                  stop    Its own earlier output is in its way.
+    saves an RDD to such a path          run     Spark refuses it.
+    creates it unless it is there        run     All there is committed, and no later write had found nothing there:
+                                                 Spark leaves it as it is.
+    writes where nothing is now          run     No row can be doubled. The open writes are forgotten. After one that
+                                                 was cut off when it had removed old files, only an overwrite runs.
 
 A write that began and was never committed was undone before the program began. If it had overwritten something that
 could not be put back, that is lost: the write stays open, and the path can only be overwritten. If nobody knows what

@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from yarnspec.core.lifecycle.restarts import restarts_in_each
+from yarnspec.core.options.recovery import EPOCH_MAX, restarts_in_each
 from yarnspec.gateway.translation import shuffleservice
-from yarnspec.spark.properties import EPOCH_MAX, LOCAL_SCHEMES, PROGRAM_LISTS, recovery_keys, recovery_off
+from yarnspec.spark.properties import LOCAL_SCHEMES, PROGRAM_LISTS, recovery_keys, recovery_off
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -63,7 +63,7 @@ def fewer_attempts(wanted: int, asked: Collection[str], granted: int) -> list[st
 def fewer_restarts(options: Options, asked: Collection[str], attempts: int) -> list[str]:
     """A warning if a driver is started again less often than is ``asked`` for, because it has so many attempts."""
     wanted = options.recovery.driver_restarts
-    restarts = restarts_in_each(attempts, wanted, EPOCH_MAX)
+    restarts = restarts_in_each(attempts, wanted)
     if not options.recovery.enabled or "recovery.driver_restarts" not in asked or restarts == wanted:
         return []
     return [

@@ -103,8 +103,6 @@ class YarnSettings(msgspec.Struct, frozen=True, kw_only=True):
     log_include_pattern: str | None = None
     log_exclude_pattern: str | None = None
     proxy_user: str | None = None
-    principal: str | None = None
-    keytab: str | None = None
 
 
 class Translation(msgspec.Struct, frozen=True, kw_only=True):
@@ -405,8 +403,6 @@ def _yarn_settings(request: SubmitRequest, given: Mapping[str, str], options: Op
         log_include_pattern=given.get("spark.yarn.rolledLog.includePattern"),
         log_exclude_pattern=given.get("spark.yarn.rolledLog.excludePattern"),
         proxy_user=request.proxy_user,
-        principal=given.get("spark.kerberos.principal"),
-        keytab=given.get("spark.kerberos.keytab"),
     )
 
 

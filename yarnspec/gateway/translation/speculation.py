@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from yarnspec.core.detectors.registry import read_by
 from yarnspec.errors import UsageError
 from yarnspec.gateway.translation.sizes import duration_ms, truth
 from yarnspec.units import format_duration
@@ -85,6 +86,7 @@ def warnings(given: Mapping[str, str], origins: Mapping[str, str], options: Opti
     """Name the settings of Spark's own speculation that have no effect; none while that is left to Spark."""
     if not options.speculation.enabled:
         return []
+    waiting = read_by(_RATIO.removeprefix("detector."))
     said = []
     for key in sorted(given):
         if key == SPARKS_OWN and truth(given[key], key):
@@ -97,10 +99,10 @@ def warnings(given: Mapping[str, str], origins: Mapping[str, str], options: Opti
                 f"{key} ({origins[key]}) turns off Spark's own speculation only; speculation.enabled=false turns off "
                 "yarnspec's"
             )
-        elif _OURS_INSTEAD.get(key) == _RATIO and options.detector.kind == "progress":
+        elif _OURS_INSTEAD.get(key) == _RATIO and options.detector.kind not in waiting:
             said.append(
-                f"{key} ({origins[key]}) has no effect: yarnspec's detector progress waits for no share of a stage; "
-                f"{_RATIO} is what the others wait for (detector.kind)"
+                f"{key} ({origins[key]}) has no effect: yarnspec's detector {options.detector.kind} waits for no share "
+                f"of a stage; {_RATIO} is what {' and '.join(waiting)} wait for (detector.kind)"
             )
         elif key in _OURS_INSTEAD:
             said.append(f"{key} ({origins[key]}) has no effect: yarnspec's own speculation has {_OURS_INSTEAD[key]}")

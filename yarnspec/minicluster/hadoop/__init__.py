@@ -1,4 +1,5 @@
 """The daemons of a mini cluster: their jars, configuration, start, addresses and scripts.
 
-This room must not know the cluster's life as a whole: which daemon starts when.
+This room decides with which settings and on which ports each daemon runs. The room must not know the cluster's life as
+a whole: which daemon starts when.
 """

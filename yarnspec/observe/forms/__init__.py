@@ -1,4 +1,4 @@
 """The forms of what others read: event log records, rows of tasks, the status document.
 
-This room must not know who writes or reads them.
+This room decides which fields each form has. The room must not know who writes or reads them.
 """

@@ -14,18 +14,20 @@ from collections.abc import Callable, Iterator
 import msgspec
 import numpy as np
 
-from yarnspec.core.messages.events import AttemptsStarted, RunningAttempt
+from yarnspec.core.messages.events import AttemptsStarted, RunningAttempt, StageFinished, StageStarted, TaskFinished
 from yarnspec.core.messages.observations import Observations, RowKind, State
 from yarnspec.observe.forms.records import SCHEMA, encode, record_of
 
 ATTEMPTS_MAX = 1_000
 _RECORDED = (RowKind.STAGE_STARTED, RowKind.TASK_ENDED, RowKind.STAGE_ENDED)
-_STATES = {int(state): f'"state":"{state.name}"' for state in State}
-_UNKNOWN_STATE = '"state":"UNKNOWN"'
-_COLUMNS = (
-    "kind", "stage", "stage_attempt", "index", "attempt", "task_id", "executor", "host", "state", "launch_ms",
-    "finish_ms", "tasks", "speculative",
-)  # fmt: skip
+_STATES = {int(state): f'"{state.name}"' for state in State}
+_UNKNOWN_STATE = '"UNKNOWN"'
+_TASK_FIELDS = TaskFinished.__struct_fields__
+_TASK_LINE = (
+    f'{{"schema":{SCHEMA},"seq":%s,"time_ms":%s,"epoch":%s,"kind":"event","type":"{TaskFinished.__name__}","reason":"",'
+    + ",".join(f'"{name}":%s' for name in _TASK_FIELDS)
+    + "}\n"
+)
 
 
 def _recorded(rows: Observations) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -36,40 +38,44 @@ def _recorded(rows: Observations) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 def lines(rows: Observations, *, seq: int, time_ms: int, epoch: int) -> Iterator[tuple[bool, bytes]]:
     """For each record whether it is about attempts, and its line; the first gets the number ``seq``."""
     places = _recorded(rows)
-    # One more at the end: the code for "not known", -1, finds it.
-    hosts = [*map(_text, rows.hosts), '""']
-    executors = [*map(_text, rows.executors), '""']
-    head = f'"time_ms":{time_ms},"epoch":{epoch},"kind":"event","type":'
-    columns = (getattr(rows, name)[places].tolist() for name in _COLUMNS)
-    failures = rows.texts
-    each_row = enumerate(zip(places.tolist(), *columns, strict=True), start=seq)
-    for number, (row, kind, stage, stage_attempt, index, attempt, task_id, executor, host, state, launch_ms,
-                 finish_ms, tasks, speculative) in each_row:  # fmt: skip
-        text = failures.get(row)
+    tasks = _tasks_finished(rows, places[rows.kind[places] == RowKind.TASK_ENDED])
+    each_row = zip(places.tolist(), rows.kind[places].tolist(), strict=True)
+    for number, (row, kind) in enumerate(each_row, start=seq):
         if kind == RowKind.TASK_ENDED:
-            line = (
-                f'{{"schema":{SCHEMA},"seq":{number},{head}"TaskFinished","reason":"","stage":{stage},'
-                f'"stage_attempt":{stage_attempt},"index":{index},"attempt":{attempt},"task_id":{task_id},'
-                f'"executor_id":{executors[executor]},"host":{hosts[host]},{_STATES.get(state, _UNKNOWN_STATE)},'
-                f'"launch_ms":{launch_ms},"finish_ms":{finish_ms},"failure":{_text(text) if text else _NOTHING},'
-                f'"speculative":{"true" if speculative == 1 else "false"}}}\n'
-            )
-            yield True, line.encode()
-        elif kind == RowKind.STAGE_STARTED:
-            line = (
-                f'{{"schema":{SCHEMA},"seq":{number},{head}"StageStarted","reason":"","stage":{stage},'
-                f'"stage_attempt":{stage_attempt},"name":{_text(text or "")},"tasks":{tasks}}}\n'
-            )
-            yield False, line.encode()
+            yield True, (_TASK_LINE % (number, time_ms, epoch, *next(tasks))).encode()
         else:
-            failure = "" if state == State.SUCCESS else text or _state_name(state)
-            line = (
-                f'{{"schema":{SCHEMA},"seq":{number},{head}"StageFinished","reason":"","stage":{stage},'
-                f'"stage_attempt":{stage_attempt},"failure":{_text(failure)}}}\n'
-            )
-            yield False, line.encode()
+            yield False, encode(record_of(_stage_event(rows, row), seq=number, time_ms=time_ms, epoch=epoch))
     for number, begun in enumerate(attempts_begun(rows), start=seq + len(places)):
         yield True, encode(record_of(begun, seq=number, time_ms=time_ms, epoch=epoch))
+
+
+def _tasks_finished(
+    rows: Observations, places: np.ndarray[tuple[int], np.dtype[np.intp]]
+) -> Iterator[tuple[object, ...]]:
+    """The fields of ``TaskFinished`` as JSON, row by row: a column of the same name, or what is made of one here."""
+    # One more at the end: the code for "not known", -1, finds it.
+    hosts = [*map(_text, rows.hosts), _NOTHING]
+    executors = [*map(_text, rows.executors), _NOTHING]
+    texts = rows.texts
+    made: dict[str, list[str]] = {
+        "executor_id": [executors[code] for code in rows.executor[places].tolist()],
+        "host": [hosts[code] for code in rows.host[places].tolist()],
+        "state": [_STATES.get(state, _UNKNOWN_STATE) for state in rows.state[places].tolist()],
+        "failure": [_text(texts[row]) if row in texts else _NOTHING for row in places.tolist()],
+        "speculative": ["true" if is_copy == 1 else "false" for is_copy in rows.speculative[places].tolist()],
+    }
+    return zip(
+        *(made[name] if name in made else getattr(rows, name)[places].tolist() for name in _TASK_FIELDS), strict=True
+    )
+
+
+def _stage_event(rows: Observations, row: int) -> StageStarted | StageFinished:
+    stage, stage_attempt, text = int(rows.stage[row]), int(rows.stage_attempt[row]), rows.texts.get(row, "")
+    if rows.kind[row] == RowKind.STAGE_STARTED:
+        return StageStarted(stage=stage, stage_attempt=stage_attempt, name=text, tasks=int(rows.tasks[row]))
+    state = int(rows.state[row])
+    failure = "" if state == State.SUCCESS else text or _state_name(state)
+    return StageFinished(stage=stage, stage_attempt=stage_attempt, failure=failure)
 
 
 def attempts_begun(rows: Observations) -> Iterator[AttemptsStarted]:

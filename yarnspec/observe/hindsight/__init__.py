@@ -1,4 +1,5 @@
 """The verdicts after the fact, made from records: why a task was copied, what would have been found.
 
-This room must not know a running negotiator.
+This room decides nothing new: it shows records to the core's own detectors. It merges like verdicts. The room must not
+know a running negotiator.
 """

@@ -12,8 +12,8 @@ from typing import Any
 
 from yarnspec.core.copies.speculationview import Explanation
 from yarnspec.core.detectors import SlownessExplanation as Judged
-from yarnspec.core.detectors.protocol import seconds
 from yarnspec.core.detectors.registry import DetectorSettings
+from yarnspec.core.detectors.words import seconds
 from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.commands import Command, Verdict
 from yarnspec.core.messages.events import Event, TaskFinished

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from yarnspec.core.detectors.words import FACTOR
 from yarnspec.core.messages.commands import Verdict
 from yarnspec.observe.hindsight.offline import SlowTask
 
 _TASK = re.compile(r"\btask (\d+)\.\d+")
-_FACTOR = re.compile(r"([\d.]+) x the ")
 _AMOUNT = re.compile(r"\d[\d.]*( m?s\b)?")
 """A number with its unit: a time in seconds and one in milliseconds are alike."""
 
@@ -62,26 +62,17 @@ def alike_lines(lines: Sequence[str]) -> list[str]:
     return told
 
 
-def factor_of(verdict: Verdict) -> float | None:
-    """How many times as long a task takes as what its detector compared it with; None where there was nothing."""
-    numbers = verdict.numbers
-    if "ratio" in numbers:
-        return numbers["ratio"]
-    baseline_ms = numbers.get("baseline_ms", 0.0)
-    return verdict.elapsed_ms / baseline_ms if baseline_ms > 0 else None
-
-
 def _kind(verdict: Verdict) -> tuple[object, ...]:
     """The measure by which a task was compared."""
-    return verdict.detector, factor_of(verdict) is None, bool(verdict.numbers.get("by_counters"))
+    return verdict.detector, verdict.factor is None, bool(verdict.numbers.get("by_counters"))
 
 
 def _badness(verdict: Verdict) -> tuple[float, int]:
-    return factor_of(verdict) or 0.0, verdict.elapsed_ms
+    return verdict.factor or 0.0, verdict.elapsed_ms
 
 
 def _together(tasks: list[SlowTask]) -> AlikeTasks:
-    factors = [factor for task in tasks if (factor := factor_of(task.verdict)) is not None]
+    factors = [factor for task in tasks if (factor := task.verdict.factor) is not None]
     worst = max((task.verdict for task in tasks), key=_badness)
     return AlikeTasks(
         stage=worst.stage,
@@ -95,7 +86,7 @@ def _together(tasks: list[SlowTask]) -> AlikeTasks:
 
 
 def _line_factor(line: str) -> float:
-    found = _FACTOR.search(line)
+    found = FACTOR.search(line)
     return float(found.group(1)) if found else 0.0
 
 

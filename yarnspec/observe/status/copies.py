@@ -63,7 +63,8 @@ class CopyCounts:
                     stage = self._stage(one.stage, one.stage_attempt)
                     stage.slow.add(one.index)
                     stage.running_ms[one.index] = one.elapsed_ms
-                    stage.threshold_ms = one.numbers.get("baseline_ms", stage.threshold_ms)
+                    if one.threshold_ms is not None:
+                        stage.threshold_ms = one.threshold_ms
                     self._detector = one.detector
             case commands.LaunchCopy():
                 self._seen = True

@@ -1,4 +1,4 @@
-"""HDFS behind the protocol of files.py, without a JVM (hdfs-native).
+"""HDFS behind the protocol of cluster_files.py, without a JVM (hdfs-native).
 
 Closing a *new* file takes hdfs-native about 0.4 s, ``hsync`` of an open one 1 ms: hence the growing logs. A file whose
 writer never closed it reads as if it ended before the last block until its lease is recovered.

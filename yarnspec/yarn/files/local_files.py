@@ -1,4 +1,4 @@
-"""Local directories behind the protocol of files.py."""
+"""Local directories behind the protocol of cluster_files.py."""
 
 from __future__ import annotations
 

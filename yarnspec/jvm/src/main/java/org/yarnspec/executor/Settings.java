@@ -3,7 +3,7 @@ package org.yarnspec.executor;
 import org.apache.spark.SparkConf;
 
 /**
- * The driver's configuration for kept map outputs.
+ * The driver's configuration for kept map outputs. Values of options always come with it: their defaults are in Python.
  *
  * @param epoch the number of the driver epoch
  * @param windowMs how long after its start an executor may take over outputs of earlier epochs
@@ -24,10 +24,10 @@ record Settings(
         return new Settings(
                 conf.get("spark.yarnspec.app.id"),
                 conf.getInt("spark.yarnspec.epoch", 1),
-                conf.getLong("spark.yarnspec.recovery.window_ms", 30_000),
-                conf.getBoolean("spark.yarnspec.recovery.verify_checksums", true),
+                Long.parseLong(conf.get("spark.yarnspec.recovery.window_ms")),
+                Boolean.parseBoolean(conf.get("spark.yarnspec.recovery.verify_checksums")),
                 conf.getBoolean("spark.shuffle.checksum.enabled", true),
-                conf.getLong("spark.yarnspec.recovery.keep_bytes", 50L << 30),
+                Long.parseLong(conf.get("spark.yarnspec.recovery.keep_bytes")),
                 conf.getLong("spark.yarnspec.recovery.sweep_ms", 30_000));
     }
 }

@@ -41,7 +41,6 @@ import scala.runtime.BoxedUnit;
 public final class Adoption implements ThreadSafeRpcEndpoint {
     private static final String PLUGINS = "spark.plugins";
     private static final long LEAVING_TIMEOUT_MS = 3_000;
-    private static final long WINDOW_MS = 30_000;
 
     private final SparkContext context;
     private final RpcEnv rpcEnv;
@@ -135,14 +134,15 @@ public final class Adoption implements ThreadSafeRpcEndpoint {
             return;
         }
         SparkConf conf = context.conf();
-        boolean all = conf.getBoolean("spark.yarnspec.recovery.verify_checksums", true);
+        long windowMs = Long.parseLong(conf.get("spark.yarnspec.recovery.window_ms"));
+        boolean all = Boolean.parseBoolean(conf.get("spark.yarnspec.recovery.verify_checksums"));
         ServiceProbe.Services services = ServiceProbe.of(
                 context.env().blockManager().blockStoreClient(),
                 conf.get("spark.shuffle.checksum.algorithm", "ADLER32"));
         ServiceProbe probe = new ServiceProbe(saved, all, services, this::answered);
         Thread thread = new Thread(() -> {
             try {
-                probe.run(conf.getLong("spark.yarnspec.recovery.window_ms", WINDOW_MS) / 3);
+                probe.run(windowMs / 3);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
             }

@@ -49,7 +49,6 @@ import org.yarnspec.write.Writes;
 public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
     private static final int ANSWER_TIMEOUT_MS = 30_000;
     private static final int ALL_SHUFFLES = -1;
-    private static final long WINDOW_MS = 30_000;
     private static final String LIVE_ADOPTION = "spark.yarnspec.recovery.live_adoption_ms";
     private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -110,7 +109,7 @@ public final class Recovery implements WatchedShuffleStatus.ShuffleWatcher {
             }
         }
         SavedOutputs.set(saved);
-        long windowMs = conf.getLong("spark.yarnspec.recovery.window_ms", WINDOW_MS);
+        long windowMs = Long.parseLong(conf.get("spark.yarnspec.recovery.window_ms"));
         boolean repeatable = conf.getBoolean("spark.yarnspec.recovery.repeatable", false);
         Recovery recovery = new Recovery(epoch, outbox, FrameFeed.open(token), saved, windowMs, repeatable);
         recovery.over = !keeps;

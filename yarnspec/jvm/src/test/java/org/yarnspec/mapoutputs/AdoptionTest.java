@@ -61,6 +61,9 @@ class AdoptionTest {
                 .set("spark.ui.enabled", "false")
                 .set("spark.local.dir", root.toString())
                 .set("spark.yarnspec.recovery.enabled", "true")
+                .set("spark.yarnspec.recovery.window_ms", "30000")
+                .set("spark.yarnspec.recovery.verify_checksums", "true")
+                .set("spark.yarnspec.recovery.keep_bytes", "0")
                 .set("spark.yarnspec.app.id", APPLICATION)
                 .set("spark.yarnspec.epoch", "2");
     }

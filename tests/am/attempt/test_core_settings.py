@@ -6,13 +6,15 @@ import msgspec
 import pytest
 
 from yarnspec import options
-from yarnspec.am.__main__ import attempt_of, earlier_attempts, epoch_of, epochs_of, settings_of
+from yarnspec.am.__main__ import earlier_attempts
+from yarnspec.am.attempt.core_settings import settings_of
 from yarnspec.am.attempt.earlier import Earlier
+from yarnspec.am.attempt.epoch_numbers import attempt_of, epoch_of, epochs_of
 from yarnspec.am.end.attempt_endings import ended_before, killed, taken_away
 from yarnspec.core.lifecycle.restarts import Restarts
+from yarnspec.core.options.recovery import EPOCH_MAX
 from yarnspec.journal.writer import JournalOptions
 from yarnspec.plan import ExecutorSize, Plan, Program
-from yarnspec.spark.properties import EPOCH_MAX
 from yarnspec.yarn.rm.rm_reports import AttemptReport
 
 
