@@ -32,11 +32,7 @@ public final class RmEvents {
     }
 
     public void registered(
-            boolean again,
-            Collection<String> keptContainers,
-            long maxMemoryMb,
-            long maxVcores,
-            boolean countsCores) {
+            boolean again, Collection<String> keptContainers, long maxMemoryMb, long maxVcores, boolean countsCores) {
         ObjectNode event = event("registered");
         event.put("reregistration", again);
         event.set("kept_containers", JSON.valueToTree(keptContainers));
