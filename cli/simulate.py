@@ -31,7 +31,7 @@ Examples:
 @click.option(
     "--compare",
     is_flag=True,
-    help="Simulate it also by Spark's rules, by those of Flink's proposal (FLIP-168), and without speculation.",
+    help="Simulate it also by Spark's rules, by those of Flink's proposal (FLINK-10644), and without speculation.",
 )
 @output_option
 def command(*, scenario: Path, seed: int | None, compare: bool, form: Form) -> int:

@@ -30,7 +30,7 @@ _PROPOSED = (
     "detector.baseline_multiplier=1.5",
     "detector.baseline_lower_bound=1 min",
 )
-"""The defaults of the proposal "speculative execution for batch jobs" (FLIP-168), with its blocks."""
+"""The defaults of the proposal "speculative execution for batch jobs" (FLINK-10644), with its blocks."""
 
 
 class Variant(NamedTuple):
@@ -58,7 +58,7 @@ def variants(scenario: WhatIfScenario) -> list[Variant]:
     return [
         Variant("as written", "the scenario with its own options", plan),
         Variant("Spark's rules", "spark.speculation, and its rule for the start", without_scale),
-        Variant("the proposal's", "the execution-time detector with its defaults", replace(plan, settings=proposed)),
+        Variant("Flink's rules", "the execution-time detector with its defaults", replace(plan, settings=proposed)),
         Variant("no speculation", "neither copies nor blocks by itself", replace(plan, settings=nothing)),
     ]
 
