@@ -199,8 +199,11 @@ def test_a_virtual_environment_on_the_hosts_and_one_of_pysparks_recipe(submit: S
 
 @pytest.mark.one_a_day("contexts and executors")
 @pytest.mark.timeout(540)
-def test_dynamic_allocation(submit: Submit, cluster: Cluster) -> None:
-    """Executors come with the load, go when idle, and come again: each on a host that has no other."""
+def test_dynamic_allocation(submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path) -> None:
+    """Executors come with the load, go when idle, and come again, no more than `scale` allows by then.
+
+    Each is on a host that has no other.
+    """
     conf = {
         "spark.dynamicAllocation.enabled": "true",
         "spark.dynamicAllocation.shuffleTracking.enabled": "true",
@@ -213,14 +216,26 @@ def test_dynamic_allocation(submit: Submit, cluster: Cluster) -> None:
     options = [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
     # Without --num-executors, which would be the least number to begin with.
     small = [word for word in SMALL if word not in ("--num-executors", "2")]
-    job = submit("dynamic.py", options=[*small, *options], small=False)
+    scaled = tmp_path / "scaled"
+    job = submit("dynamic.py", str(scaled), options=[*small, *options], small=False)
+    application = job.application_id()
+
+    def executing() -> bool:
+        told = yarnspec("status", application, "-o", "json")
+        return told.exit_code == 0 and (told.document["resources"] or {}).get("phase") == "executing"
+
+    wait_for("the job", executing, 90)
+    assert "final since the submit" in yarnspec("scale", application, "--min", "1", "--max", "4").stderr
+    yarnspec("scale", application, "--min", "1", "--max", "2").expect(0)
+    scaled.touch()
     (line,) = job.wait(150).expect(0).lines
     assert line["idle"] == 1
-    launched = cluster.launched(job.application_id())
+    launched = cluster.launched(application)
     for used in (line["used"], line["used_again"]):
         assert len(used) > 1
         assert used.items() <= launched.items()
         assert len(set(used.values())) == len(used)
+    assert len(line["used_again"]) == 2
 
 
 def _small_environment(place: Path) -> Path:

@@ -1,14 +1,17 @@
 """Watches Spark's dynamic allocation: prints the number of executors before, during and after many tasks.
 
-It also prints on which host each container was that ran some of them: once for each of the two times.
+It also prints on which host each container was that ran some of them: once for each of the two times. Each time it runs
+more tasks until two containers have had some. The second time begins when the file of the first argument is there.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -31,10 +34,20 @@ def main() -> None:
         time.sleep(1)
         return os.environ["CONTAINER_ID"], os.environ["NM_HOST"]
 
+    def loaded(timeout_s: float = 120) -> dict[str, str]:
+        used: dict[str, str] = {}
+        deadline = time.monotonic() + timeout_s
+        while len(used) < 2 and time.monotonic() < deadline:
+            used |= dict(spark.sparkContext.parallelize(range(24), 24).map(slowly).collect())
+        return used
+
     begun = executors()
-    used = dict(spark.sparkContext.parallelize(range(24), 24).map(slowly).collect())
+    used = loaded()
     idle = reaches(lambda count: count <= 1, 40)
-    again = dict(spark.sparkContext.parallelize(range(24), 24).map(slowly).collect())
+    deadline = time.monotonic() + 120
+    while not Path(sys.argv[1]).exists() and time.monotonic() < deadline:
+        time.sleep(0.2)
+    again = loaded()
     line = {"begun": begun, "used": used, "idle": idle, "used_again": again}
     print(json.dumps(line), flush=True)
     spark.stop()

@@ -89,6 +89,17 @@ def test_without_a_stages_end_max_delay_is_the_longest_wait() -> None:
     assert of(BeginRescale, world.fire(RESCALE, timer.at_ms))
 
 
+def test_while_no_job_runs_only_the_cooldown_is_waited_for() -> None:
+    world = executing(2)
+    world.tell(ev.JobEnded(job=0))
+    answer = scale(world, 2, 3)
+    assert only(ChangeBounds, answer).reason == "it holds at once"
+    assert len(only(RequestContainers, answer).executor_ids) == 1
+    answer = scale(world, 2, 4)
+    assert "the end of the cooldown" in only(ChangeBounds, answer).reason
+    assert only(BeginRescale, world.fire(RESCALE, world.now_ms + 30 * S)).wanted == 4
+
+
 def test_after_a_rescale_the_cooldown_holds_the_next_one() -> None:
     world = executing(2)
     scale(world, 2, 3)
@@ -192,6 +203,16 @@ def test_with_dynamic_allocation_spark_says_how_many_within_the_bounds() -> None
     world = executing(2, dynamic_bounds=(1, 8))
     scale(world, 1, 3)
     assert len(only(RequestContainers, world.tell(ev.TargetExecutorsChanged(count=6))).executor_ids) == 1
+    assert world.view().target == 3
+
+
+def test_fewer_at_most_hold_as_soon_as_spark_wants_fewer_itself() -> None:
+    world = executing(2, dynamic_bounds=(1, 8))
+    world.tell(ev.TargetExecutorsChanged(count=6))
+    assert "the end of a stage" in only(ChangeBounds, scale(world, 1, 3)).reason
+    assert world.view().target == 6
+    world.tell(ev.TargetExecutorsChanged(count=1))
+    world.tell(ev.TargetExecutorsChanged(count=6))
     assert world.view().target == 3
 
 

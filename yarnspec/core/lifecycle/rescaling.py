@@ -2,8 +2,9 @@
 
 Somebody asks for other bounds (`yarnspec scale`): the transition manager says when they take effect. *Sufficient*: the
 hosts that are not blocked have room for the least, and another number would be asked for. *Desired*: they have room for
-the most. The end of a stage is the good moment. Executors beyond the most take no new task then, and go when they are
-idle and hold nothing that may still be read.
+the most. The end of a stage is the good moment, and so is any while no job runs. Executors beyond the most take no new
+task then, and go when they are idle and hold nothing that may still be read. Bounds that do not change the number hold
+at once.
 
 Executors that lie unevenly move at such a moment as well, when a host has come or is not blocked any more
 (``moves.py``).
@@ -100,6 +101,7 @@ class Rescaling:
         self._manager: StateTransitionManager | None = None
         self._pending: tuple[int, int] | None = None
         self._blocked: tuple[str, ...] = ()
+        self._jobs: set[int] = set()
         self._number = 0
         self._wanted: int | None = None
         self._before = 0
@@ -122,38 +124,61 @@ class Rescaling:
             self._bounds.change(*self._pending)
             self._containers.aim(self._bounds.goal())
         self._manager = self._pending = self._wanted = None
+        self._jobs.clear()
         self._moves.forget()
         self._timers.cancel(RESCALE_TIMER)
         self._timers.cancel(QUIET_TIMER)
 
     def request(self, least: int, most: int, now_ms: int) -> list[Command]:
         """Other bounds are asked for."""
-        if self._manager is None or self._bounds.goal_with(most) == self._containers.target:
-            self._bounds.change(least, most)
-            self._pending = None
-            goal = self._bounds.goal()
-            self._containers.aim(goal)
-            # With fewer than the most dynamic allocation lets executors go itself.
-            return self._dismiss_surplus(now_ms) if goal == most else []
         self._pending = (least, most)
+        if self._manager is None or self._changes_nothing:
+            return self._hold(now_ms)
         self._manager.on_change(now_ms)
+        if not self._jobs:
+            self._manager.on_trigger(now_ms)
         return []
+
+    @property
+    def _changes_nothing(self) -> bool:
+        return self._pending is not None and self._bounds.goal_with(self._pending[1]) == self._containers.target
+
+    def _hold(self, now_ms: int) -> list[Command]:
+        """Let the bounds that are asked for hold, without a rescale."""
+        if self._pending is None:
+            return []
+        (least, most), self._pending = self._pending, None
+        self._bounds.change(least, most)
+        goal = self._bounds.goal()
+        self._containers.aim(goal)
+        # With fewer than the most dynamic allocation lets executors go itself.
+        return self._dismiss_surplus(now_ms) if goal == most else []
 
     def look(self, event: ev.Event, now_ms: int) -> list[Command]:
         """Let an event change the wait for resources. Returns the commands that follow."""
         if self._manager is None:
             return []
+        self._keep_jobs(event)
+        # Spark may have gone over to a number that the bounds that wait allow: the next one is not to exceed them.
+        held = self._hold(now_ms) if self._changes_nothing else []
         blocked = self._blocklist.hosts
         freed = isinstance(event, ev.JobEnded) and self._moves.job_ended()
         if freed or isinstance(event, ev.HostsReported) or blocked != self._blocked:
             self._blocked = blocked
             self._manager.on_change(now_ms)
-        if _is_trigger(event):
+        if not self._jobs or _ends_a_stage(event):
             self._manager.on_trigger(now_ms)
         self._manager.on_time(now_ms)
         moved = self._moves.look(event, now_ms)
         commands = self._go(now_ms) if self._manager.transitioning else []
-        return moved + commands + self._follow(now_ms) + self._until()
+        return held + moved + commands + self._follow(now_ms) + self._until()
+
+    def _keep_jobs(self, event: ev.Event) -> None:
+        match event:
+            case ev.JobStarted():
+                self._jobs.add(event.job)
+            case ev.JobEnded():
+                self._jobs.discard(event.job)
 
     # what the manager asks
 
@@ -177,7 +202,7 @@ class Rescaling:
 
     def waits_for(self) -> tuple[str, int | None]:
         """Words for the wait of a change, with its latest end; empty when no change is asked for."""
-        if self._manager is None:
+        if self._manager is None or self._manager.transitioning:
             return "", None
         if self._pending is None:
             return self._waits_to_move(self._manager)
@@ -305,7 +330,5 @@ def _timing(options: ResourcesSettings) -> Timing:
     )
 
 
-def _is_trigger(event: ev.Event) -> bool:
-    if isinstance(event, ev.Observed):
-        return bool(np.any(event.rows.kind == RowKind.STAGE_ENDED))
-    return isinstance(event, ev.JobEnded)
+def _ends_a_stage(event: ev.Event) -> bool:
+    return isinstance(event, ev.Observed) and bool(np.any(event.rows.kind == RowKind.STAGE_ENDED))
