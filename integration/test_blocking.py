@@ -14,7 +14,7 @@ from integration.waiting import wait_for
 OPTIONS = ["--executor-memory", "4g", "--num-executors", "3"]
 
 
-@pytest.mark.one_a_day("blocking in each mode")
+@pytest.mark.one_a_day("blocked hosts")
 @pytest.mark.parametrize("mode", ["blacklist", "constraints"])
 def test_block_unblock_and_expiry(  # noqa: PLR0917 - fixtures go by their names
     mode: str, submit: Submit, yarnspec: Yarnspec, cluster: Cluster, watch: Watch, tmp_path: Path

@@ -100,7 +100,7 @@ class Rounds:
         assert self._submission.wait().expect(0).lines[-1]["wrong"] == 0
 
 
-@pytest.mark.one_a_day("the master dies")
+@pytest.mark.one_a_day("the driver or its master dies")
 def test_the_next_application_master_knows_the_slow_host_and_counts_copies_on(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:

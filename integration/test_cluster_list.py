@@ -25,6 +25,7 @@ MALLORY = "mallory"
 REFUSED = 401
 
 
+@pytest.mark.one_a_day("blocked hosts")
 def test_a_host_blocked_for_all_applications(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:

@@ -20,7 +20,7 @@ COMMITTERS = {
 }
 
 
-@pytest.mark.one_a_day("tasks that are not slow")
+@pytest.mark.one_a_day("copies")
 def test_output_is_whole_wherever_a_copy_is_killed(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path, commit_steps: Path
 ) -> None:

@@ -10,7 +10,7 @@ from integration.conftest import Submit, Yarnspec
 OPTIONS = ["--num-executors", "2", "--executor-memory", "512m", "--driver-memory", "512m"]
 
 
-@pytest.mark.one_a_day("contexts and executors")
+@pytest.mark.one_a_day("executors of all kinds")
 def test_every_context_gets_executors_of_its_own(submit: Submit, yarnspec: Yarnspec, cluster: Cluster) -> None:
     submission = submit("contexts.py", "3", options=OPTIONS)
     application = submission.application_id()

@@ -53,7 +53,7 @@ def test_a_failing_program_is_final_and_shows_its_traceback(
         wait_for("nothing left", lambda: not leftovers(cluster, left), 20)  # noqa: B023 - used at once
 
 
-@pytest.mark.one_a_day("a killed master or driver")
+@pytest.mark.one_a_day("the driver or its master dies")
 @pytest.mark.parametrize(
     "victim",
     ["driver-jvm", "negotiator", "skein-am"],
@@ -90,7 +90,7 @@ def test_a_killed_master_or_driver_is_followed_by_one_that_ends_right(
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
 
 
-@pytest.mark.one_a_day("the master dies")
+@pytest.mark.one_a_day("the driver or its master dies")
 def test_what_a_dead_driver_s_tasks_had_committed_is_not_published_by_the_next(
     submit: Submit, cluster: Cluster, tmp_path: Path
 ) -> None:

@@ -20,7 +20,7 @@ ONE_PER_HOST = [
 ]
 
 
-@pytest.mark.one_a_day("hosts that are kept out")
+@pytest.mark.one_a_day("blocked hosts")
 @pytest.mark.parametrize("mode", ["blacklist", "constraints"])
 def test_an_excluded_host_gets_nothing(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, watch: Watch, tmp_path: Path, *, mode: str

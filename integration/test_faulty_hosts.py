@@ -12,7 +12,7 @@ from integration.conftest import Submit, Yarnspec
 from integration.waiting import wait_for
 
 
-@pytest.mark.one_a_day("tasks that are not slow")
+@pytest.mark.one_a_day("copies")
 def test_tasks_that_fail_on_one_host_run_elsewhere_and_it_is_blocked(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:

@@ -15,7 +15,7 @@ from yarnspec.feed.sparklog import observations
 TASKS = 4_000
 
 
-@pytest.mark.one_a_day("much at once")
+@pytest.mark.one_a_day("features of YARN")
 def test_no_task_of_many_is_missing(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) -> None:
     """Thousands of tasks, some fail and one is killed: the launches, ends, states and times of Spark's log."""
     events = tmp_path / "spark-events"

@@ -57,6 +57,7 @@ def cluster(
         yield running
 
 
+@pytest.mark.one_a_day("the end is in the way")
 def test_a_full_disk_ends_the_recording_and_not_the_job(
     submit: Submit, cluster: Cluster, set_full: Callable[[bool], None], tmp_path: Path
 ) -> None:

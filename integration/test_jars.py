@@ -31,6 +31,7 @@ IVY_SETTINGS = """\
 """
 
 
+@pytest.mark.one_a_day("whole programs")
 def test_spark_s_jars_are_uploaded_and_localized_once_and_packages_are_resolved(
     submit: Submit, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

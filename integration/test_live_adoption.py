@@ -69,7 +69,7 @@ def run(options: list[str], submit: Submit, yarnspec: Yarnspec, cluster: Cluster
     return Run(cluster, application, yarnspec("events", application, "-o", "json").expect(0).lines)
 
 
-@pytest.mark.one_a_day("live adoption")
+@pytest.mark.one_a_day("outputs outlive the driver")
 def test_its_finished_maps_do_not_run_again(submit: Submit, yarnspec: Yarnspec, cluster: Cluster) -> None:
     """With the switch off they do. What ran at that moment may begin again in both."""
     on, off = (run(options, submit, yarnspec, cluster) for options in (LIVE, ON))
@@ -82,7 +82,7 @@ def test_its_finished_maps_do_not_run_again(submit: Submit, yarnspec: Yarnspec, 
     assert not off.of("LiveAdoptionBegan")
 
 
-@pytest.mark.one_a_day("live adoption")
+@pytest.mark.one_a_day("outputs outlive the driver")
 def test_where_no_other_one_comes_in_time_they_run_again(submit: Submit, yarnspec: Yarnspec, cluster: Cluster) -> None:
     """The deadline has passed before YARN can have started one; the job ends with the right result."""
     short = run([*LIVE, "--set", "recovery.live_adoption_deadline=100 ms"], submit, yarnspec, cluster)

@@ -14,7 +14,7 @@ from integration.waiting import wait_for
 OPTIONS = ["--executor-memory", "4g", "--num-executors", "2"]
 
 
-@pytest.mark.one_a_day("containers that end")
+@pytest.mark.one_a_day("the end is in the way")
 def test_a_killed_executor_and_lost_hosts_are_replaced(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, watch: Watch, tmp_path: Path
 ) -> None:

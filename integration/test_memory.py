@@ -11,7 +11,7 @@ from integration.conftest import Submit, Yarnspec
 OVER_MEMORY = -104
 
 
-@pytest.mark.one_a_day("containers that end")
+@pytest.mark.one_a_day("the end is in the way")
 def test_a_container_over_its_memory_is_ended_and_replaced(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) -> None:
     """The reason is YARN's, the executor is replaced, and the job ends right: the check is on, and only one exceeds."""
     marker = tmp_path / "marker"

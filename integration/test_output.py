@@ -20,7 +20,7 @@ WHOLE = b"".join(b"%099d\n" % number for number in range(LINES))
 WAIT_S = 120
 
 
-@pytest.mark.one_a_day("much at once")
+@pytest.mark.one_a_day("features of YARN")
 @pytest.mark.timeout(720)
 def test_a_reader_that_pauses_gets_all_of_it(cluster: Cluster, yarnspec: Yarnspec, tmp_path: Path) -> None:
     """Nobody reads the pipe until the application has ended: the end of 6 MB is then only in the log."""

@@ -72,7 +72,7 @@ def plan(yarnspec: Yarnspec, *arguments: str) -> dict[str, Any]:
     return yarnspec("plan", "-o", "json", *arguments).expect(0).document
 
 
-@pytest.mark.one_a_day("containers are spread")
+@pytest.mark.one_a_day("where containers are")
 @pytest.mark.parametrize(
     ("executors", "mode", "even"),
     [
@@ -99,6 +99,7 @@ def test_containers_are_spread_as_planned(
     assert sum(len(host["containers"]) for host in shown["hosts"]) == executors
 
 
+@pytest.mark.one_a_day("where containers are")
 @SOAK
 @pytest.mark.parametrize("mode", [BLACKLIST, CONSTRAINTS])
 def test_without_spreading_some_host_gets_more(submit: Submit, cluster: Cluster, *, mode: tuple[str, ...]) -> None:
@@ -112,7 +113,7 @@ def test_without_spreading_some_host_gets_more(submit: Submit, cluster: Cluster,
     assert max(spreads) > 1, spreads
 
 
-@pytest.mark.one_a_day("not everywhere")
+@pytest.mark.one_a_day("where containers are")
 @pytest.mark.parametrize("mode", [BLACKLIST, CONSTRAINTS])
 def test_a_blocked_host_gets_nothing_and_the_others_share(
     submit: Submit, cluster: Cluster, *, mode: tuple[str, ...]
@@ -123,7 +124,7 @@ def test_a_blocked_host_gets_nothing_and_the_others_share(
     assert sorted(found.values()) == [2, 3, 3]
 
 
-@pytest.mark.one_a_day("not everywhere")
+@pytest.mark.one_a_day("where containers are")
 @pytest.mark.parametrize("mode", [BLACKLIST, CONSTRAINTS])
 def test_a_small_host_gets_what_fits_and_the_others_share(
     submit: Submit, cluster: Cluster, small_host: str, *, mode: tuple[str, ...]
@@ -137,7 +138,7 @@ def test_a_small_host_gets_what_fits_and_the_others_share(
     assert sorted(found[host] for host in cluster.hosts if host != small_host) == ([2, 2, 3] if fits else [2, 3, 3])
 
 
-@pytest.mark.one_a_day("not everywhere")
+@pytest.mark.one_a_day("where containers are")
 def test_a_limit_and_a_users_constraint_hold_together(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, python_host: str
 ) -> None:
@@ -152,7 +153,7 @@ def test_a_limit_and_a_users_constraint_hold_together(
     assert any("1 executors are not asked for: at most 1 may be on one host" in one for one in status["warnings"])
 
 
-@pytest.mark.one_a_day("not everywhere")
+@pytest.mark.one_a_day("where containers are")
 def test_a_constraint_on_tags_of_its_own_keeps_executors_apart(submit: Submit, cluster: Cluster) -> None:
     apart = ["--set", "placement.tags=etl", "--placement-constraint", "notin,node,etl"]
     found = counts(cluster, submit(IDLE, options=[*CONSTRAINTS, *apart, "--num-executors", "4"]), 4)

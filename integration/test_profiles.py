@@ -108,6 +108,7 @@ def step(submission: Submission, name: str, epoch: int = 1) -> dict[str, Any]:
     return wait_for(f"the step {name}", found, PATIENCE_S)
 
 
+@pytest.mark.one_a_day("executors of all kinds")
 def test_resource_types_are_asked_for_by_name(submit: Submit, cluster: Cluster, tmp_path: Path) -> None:
     """A GPU for the driver, which knows it, one for each executor, which tasks get, and pens beside them.
 
@@ -152,7 +153,7 @@ def test_resource_types_are_asked_for_by_name(submit: Submit, cluster: Cluster, 
         assert why in submit("profiles.py", str(tmp_path), options=conf(**wrong)).wait().expect(2).stderr
 
 
-@pytest.mark.one_a_day("stages with a profile")
+@pytest.mark.one_a_day("executors of all kinds")
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("heap_mb", [HEAP_MB, 500])
 def test_a_stage_runs_on_executors_of_its_profile(
@@ -192,7 +193,7 @@ def test_a_stage_runs_on_executors_of_its_profile(
     submission.wait().expect(0)
 
 
-@pytest.mark.one_a_day("stages with a profile")
+@pytest.mark.one_a_day("executors of all kinds")
 @pytest.mark.timeout(400)
 def test_the_outputs_of_such_a_stage_outlive_the_driver(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
@@ -218,7 +219,7 @@ def test_the_outputs_of_such_a_stage_outlive_the_driver(
     assert {one["epoch"] for one in asked} == {1}
 
 
-@pytest.mark.one_a_day("contexts and executors")
+@pytest.mark.one_a_day("executors of all kinds")
 def test_executors_of_dynamic_allocation_come_where_the_blocks_are(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:

@@ -176,6 +176,7 @@ def test_arguments_variables_and_the_class_path(submit: Submit, yarnspec: Yarnsp
         assert "LOGGED INFO" in yarnspec("logs", application, "--role", role).expect(0).stdout
 
 
+@pytest.mark.one_a_day("whole programs")
 def test_a_virtual_environment_on_the_hosts_and_one_of_pysparks_recipe(submit: Submit, tmp_path: Path) -> None:
     """--environment venv://PATH runs yarnspec; the program runs in what it brings along, as PySpark's page says."""
     place = _small_environment(tmp_path / "venv")
@@ -197,7 +198,7 @@ def test_a_virtual_environment_on_the_hosts_and_one_of_pysparks_recipe(submit: S
     assert "--master yarn --deploy-mode client" in result.stderr
 
 
-@pytest.mark.one_a_day("contexts and executors")
+@pytest.mark.one_a_day("executors of all kinds")
 @pytest.mark.timeout(540)
 def test_dynamic_allocation(submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path) -> None:
     """Executors come with the load, go when idle, and come again, no more than `scale` allows by then.

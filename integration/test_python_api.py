@@ -45,7 +45,7 @@ def highly_available(cluster: Cluster, tmp_path: Path) -> Path:
     return conf
 
 
-@pytest.mark.one_a_day("the libraries in a submit")
+@pytest.mark.one_a_day("whole programs")
 def test_submit_wait_and_look_from_python(
     cluster: Cluster, highly_available: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

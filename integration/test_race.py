@@ -16,7 +16,7 @@ from integration.waiting import NotInTimeError, wait_for
 TRIES = 6
 
 
-@pytest.mark.one_a_day("hosts that are kept out")
+@pytest.mark.one_a_day("blocked hosts")
 @pytest.mark.parametrize("mode", ["blacklist", "constraints"])
 def test_a_container_placed_before_the_block_is_released_before_launch(
     mode: str, submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path

@@ -108,7 +108,7 @@ def killed(
     return Run(application, ended.stdout.splitlines()[-1], ended.stderr, status, records)
 
 
-@pytest.mark.one_a_day("a killed master or driver")
+@pytest.mark.one_a_day("the driver or its master dies")
 @pytest.mark.parametrize("victim", ["driver-jvm", "skein-am"])
 def test_what_is_left_of_an_rdd_job_is_not_computed_again(
     victim: str, submit: Submit, yarnspec: Yarnspec, cluster: Cluster
@@ -185,7 +185,7 @@ def check_what_is_told_after_the_end(run: Run, blocked_host: str, yarnspec: Yarn
     assert ["carried over from epoch 1" in one for one in (blocks[0], blocks[-1])] == [False, True], explained
 
 
-@pytest.mark.one_a_day("a driver without memory")
+@pytest.mark.one_a_day("the driver or its master dies")
 def test_a_driver_whose_jvm_ran_out_of_memory_is_started_again_in_the_same_application_master(
     submit: Submit, yarnspec: Yarnspec, tmp_path: Path
 ) -> None:
@@ -225,7 +225,7 @@ def test_the_status_says_what_no_next_driver_can_go_on_with(submit: Submit, yarn
     assert yarnspec("status", application, "-o", "json").expect(0).document["recovery"]["done_again"] == [said]
 
 
-@pytest.mark.one_a_day("a driver without memory")
+@pytest.mark.one_a_day("the driver or its master dies")
 def test_a_driver_that_finishes_nothing_is_not_started_for_ever(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -243,7 +243,7 @@ def test_a_driver_that_finishes_nothing_is_not_started_for_ever(
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
 
 
-@pytest.mark.one_a_day("a driver without memory")
+@pytest.mark.one_a_day("the driver or its master dies")
 def test_a_driver_that_outgrows_its_container_goes_on_in_the_next_attempt(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:

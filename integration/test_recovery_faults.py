@@ -56,6 +56,7 @@ def wait_for_outputs(cluster: Cluster, application: str, number: int) -> set[Out
     return wait_for(f"{number} map outputs", enough, WAIT_S, poll_s=0.05)
 
 
+@pytest.mark.one_a_day("outputs outlive the driver")
 @pytest.mark.parametrize("repeatable", [False, True])
 def test_damaged_outputs_and_a_cut_journal(submit: Submit, cluster: Cluster, repeatable: bool) -> None:
     """One output is deleted, one is cut, in two a bit is flipped; later the journal loses its end.
@@ -108,7 +109,7 @@ def test_damaged_outputs_and_a_cut_journal(submit: Submit, cluster: Cluster, rep
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
 
 
-@pytest.mark.one_a_day("saved outputs that are not used")
+@pytest.mark.one_a_day("outputs outlive the driver")
 def test_what_was_recorded_before_the_journal_could_not_be_written(submit: Submit, cluster: Cluster) -> None:
     """The lease of its open file is taken away: the job goes on, and the next driver uses what is there."""
     submission = submit(shuffles.__file__, str(SEED), options=[*OPTIONS, *APART])
@@ -132,7 +133,7 @@ def test_what_was_recorded_before_the_journal_could_not_be_written(submit: Submi
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
 
 
-@pytest.mark.one_a_day("saved outputs that are not used")
+@pytest.mark.one_a_day("outputs outlive the driver")
 def test_what_is_over_the_budget_of_a_host_goes(submit: Submit, cluster: Cluster, tmp_path: Path) -> None:
     """An executor is killed; the next one on its host leaves as much of what it had as may be kept there."""
     options = [*OPTIONS, *APART, "--set", f"recovery.keep_per_host={KEPT_BYTES >> 20}m"]
@@ -160,7 +161,7 @@ def test_what_is_over_the_budget_of_a_host_goes(submit: Submit, cluster: Cluster
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
 
 
-@pytest.mark.one_a_day("saved outputs that are not used")
+@pytest.mark.one_a_day("outputs outlive the driver")
 def test_what_has_waited_too_long_is_not_used(submit: Submit, cluster: Cluster) -> None:
     """The next attempt begins later than it is to be kept; all runs again, and the status says why."""
     submission = submit(shuffles.__file__, str(SEED), options=[*OPTIONS, *APART, "--set", "recovery.keep_for=1s"])
@@ -208,6 +209,7 @@ def cut(path: Path) -> None:
         stream.truncate(path.stat().st_size // 2)
 
 
+@pytest.mark.one_a_day("outputs outlive the driver")
 def test_hdfs_is_away_then_the_master_dies_with_its_host_and_the_resource_manager_restarts(
     submit: Submit, cluster: Cluster, tmp_path: Path
 ) -> None:

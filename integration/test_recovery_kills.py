@@ -37,7 +37,7 @@ def moment(number: int) -> str:
     return ("there", "in the journal")[number // 2 % 2]
 
 
-@pytest.mark.one_a_day("killed on the way")
+@pytest.mark.one_a_day("outputs outlive the driver")
 @pytest.mark.parametrize(("kind", "number"), [pytest.param(*each, id="{} {}".format(*each)) for each in CASES])
 def test_killed_at_a_random_moment(kind: str, number: int, submit: Submit, cluster: Cluster, tmp_path: Path) -> None:
     dice = random.Random(f"{kind} {number}")  # noqa: S311 - repeatable on purpose

@@ -148,7 +148,7 @@ class Steps:
             wait_for("their records", lambda: time.time() > settled_s, STEP_S)
 
 
-@pytest.mark.one_a_day("killed on the way")
+@pytest.mark.one_a_day("outputs outlive the driver")
 @pytest.mark.parametrize("case", [pytest.param(one, id=" ".join(one)) for one in CASES])
 def test_killed_at_every_step(
     case: tuple[str, str], submit: Submit, cluster: Cluster, tmp_path: Path, commit_steps: Path

@@ -24,6 +24,7 @@ SOON = ("--set", "resources.rescale_cooldown=1s", "--set", "detector.check_inter
 QUICK = (*SOON, "--set", "resources.rescale_stabilization=1s")
 
 
+@pytest.mark.one_a_day("rescales")
 def test_bounds_at_submit(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) -> None:
     """With room for 2 of at most 3 a job starts after its stabilization; with at least 3 it ends with exit code 6."""
     stop = tmp_path / "stop"

@@ -39,6 +39,7 @@ def cluster(
         yield running
 
 
+@pytest.mark.one_a_day("executors of all kinds")
 def test_outputs_outlive_their_executors_and_their_driver(submit: Submit, cluster: Cluster) -> None:
     """An executor is killed, then the master; of what is left a file is damaged and a directory is somewhere else."""
     submission = submit(shuffles.__file__, str(SEED), options=[*OPTIONS, *APART, *SERVICE])

@@ -121,6 +121,7 @@ def kill_at(hdfs: tuple[HadoopFiles, str], steps: dict[Mode, list[SaveStep]], fi
             there = [] if mode is Mode.FAIL else wanted
 
 
+@pytest.mark.one_a_day("saves on HDFS")
 def test_a_driver_killed_in_the_midst_of_publishing(hdfs: tuple[HadoopFiles, str]) -> None:
     """As tests/sink/test_killed.py has it for local files, with the operations of HDFS."""
     kill_at(hdfs, {Mode.OVERWRITE: [SaveStep.PUBLISH], Mode.APPEND: [SaveStep.COMMIT]})
@@ -263,6 +264,7 @@ def test_an_output_right_below_the_root(hdfs: tuple[HadoopFiles, str], cluster: 
         files.delete(target)
 
 
+@pytest.mark.one_a_day("saves on HDFS")
 def test_a_directory_with_snapshots(hdfs: tuple[HadoopFiles, str]) -> None:
     """HDFS would not rename it: said before anything runs. Adding to it is nothing special."""
     files, path = hdfs

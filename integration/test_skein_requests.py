@@ -23,7 +23,7 @@ COUNT = 60
 SCRIPT = "many_containers.py"
 
 
-@pytest.mark.one_a_day("much at once")
+@pytest.mark.one_a_day("features of YARN")
 def test_none_of_sixty_requests_is_lost(cluster: Cluster, tmp_path: Path) -> None:
     conf = HadoopConf.read(cluster.environment)
     conf_jar = write_conf_jar(conf, tmp_path / HADOOP_CONF_JAR_FILE, conf.placement_overrides())

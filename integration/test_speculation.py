@@ -131,7 +131,7 @@ def test_a_block_ends_early_with_proof_of_health_and_else_when_its_time_is_over(
     assert lasted_s[1] >= BLOCK_S - 1
 
 
-@pytest.mark.one_a_day("tasks that are not slow")
+@pytest.mark.one_a_day("copies")
 @pytest.mark.parametrize("slow", [False, True], ids=["healthy-hosts", "a-slow-host"])
 def test_skewed_data_are_not_a_slow_host(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path, slow: bool

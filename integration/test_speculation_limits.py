@@ -30,7 +30,7 @@ NOT_COPIED = {
 """Kinds of jobs, and what stands in the reason."""
 
 
-@pytest.mark.one_a_day("writers")
+@pytest.mark.one_a_day("copies")
 def test_what_must_not_run_twice_is_not_copied(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) -> None:
     """In each of these stages a late task is left alone. A late reader of files is copied, to the same result."""
     submission = submit("late.py", str(tmp_path), *NOT_COPIED, "files", options=ONE_EACH)
@@ -61,7 +61,7 @@ def test_what_must_not_run_twice_is_not_copied(submit: Submit, yarnspec: Yarnspe
     assert "no task of stages 2, 3 is copied: its stage reads a source" in page
 
 
-@pytest.mark.one_a_day("writers")
+@pytest.mark.one_a_day("copies")
 def test_readers_and_writers_are_copied_when_the_user_allows_it(submit: Submit, tmp_path: Path) -> None:
     """`speculation.copy_writers` and `copy_readers`: a late task of foreachPartition or pipe gets a copy as well."""
     allowed = ["--set", "speculation.copy_writers=true", "--set", "speculation.copy_readers=true"]

@@ -16,7 +16,7 @@ SIXTHS = 6
 QUERIES_FILE = Path(__file__).parent / "tpch" / "queries.py"
 
 
-@pytest.mark.one_a_day("TPC-H")
+@pytest.mark.one_a_day("whole programs")
 @pytest.mark.parametrize("sixth", range(SIXTHS))
 def test_queries_agree_with_duckdb(
     sixth: int, submit: Submit, cluster: Cluster, *, watch: Watch, tpch_small: Path, tmp_path: Path

@@ -12,6 +12,7 @@ from integration.submitting import ONE_EXECUTOR
 from integration.waiting import wait_for
 
 
+@pytest.mark.one_a_day("the end is in the way")
 def test_no_wait_interrupt_and_kill(submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path) -> None:
     """--no-wait leaves at once; ^C leaves the application running (130); a waiting submit sees the kill (7)."""
     stop = str(tmp_path / "never")
@@ -42,7 +43,7 @@ def test_no_wait_interrupt_and_kill(submit: Submit, yarnspec: Yarnspec, cluster:
         wait_for("nothing left", lambda: not leftovers(cluster, application), 20)  # noqa: B023 - used at once
 
 
-@pytest.mark.one_a_day("what a kill leaves")
+@pytest.mark.one_a_day("the end is in the way")
 @pytest.mark.leaves_staging
 def test_what_yarns_own_kill_leaves_is_swept_by_the_next_submit(
     submit: Submit, cluster: Cluster, tmp_path: Path
@@ -62,7 +63,7 @@ def test_what_yarns_own_kill_leaves_is_swept_by_the_next_submit(
     assert application not in cluster.staging
 
 
-@pytest.mark.one_a_day("what a kill leaves")
+@pytest.mark.one_a_day("the end is in the way")
 def test_a_submit_that_waits_clears_away_what_a_killed_master_left(
     submit: Submit, cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -76,7 +77,7 @@ def test_a_submit_that_waits_clears_away_what_a_killed_master_left(
     assert application not in cluster.staging
 
 
-@pytest.mark.one_a_day("what a kill leaves")
+@pytest.mark.one_a_day("the end is in the way")
 def test_an_upload_that_is_interrupted_leaves_nothing(submit: Submit, cluster: Cluster, tmp_path: Path) -> None:
     """^C as soon as something is in the staging directory."""
     large = tmp_path / "large.bin"

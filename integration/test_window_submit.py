@@ -12,7 +12,7 @@ from integration.local.test_window import check_windows, python_without_yarnspec
 from integration.submitting import PROGRAMS
 
 
-@pytest.mark.one_a_day("the libraries in a submit")
+@pytest.mark.one_a_day("whole programs")
 def test_windows_in_a_submitted_program(submit: Submit, tmp_path: Path) -> None:
     python = python_without_yarnspec(tmp_path / "venv")
     options = [

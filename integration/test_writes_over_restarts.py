@@ -77,6 +77,7 @@ def test_what_was_being_overwritten_is_there_again(
     assert not [name for name in cluster.hdfs_list(target) if name.startswith((".", "_temp"))]
 
 
+@pytest.mark.one_a_day("written before")
 def test_what_the_user_may_not_delete_is_not_overwritten(submit: Submit, cluster: Cluster, tmp_path: Path) -> None:
     """HDFS lets one move another user's directory out of one's own, and not delete it."""
     target = f"/test/{tmp_path.name}"

@@ -26,7 +26,7 @@ PENDING_S = 600
 """So long records wait to be written: those that the old master has when it goes on wait for its driver's question."""
 
 
-@pytest.mark.one_a_day("the master dies")
+@pytest.mark.one_a_day("the driver or its master dies")
 def test_a_master_that_was_only_stopped_does_no_harm(
     submit: Submit, cluster: Cluster, tmp_path: Path, commit_steps: Path
 ) -> None:

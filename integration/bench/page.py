@@ -1,9 +1,9 @@
 """`python -m integration.bench page`: what open pages cost the negotiator, and how long a large page takes to draw.
 
 A thousand tasks run on four hosts. By turns nobody looks at the page for a while, and ten readers do, every two seconds
-as a browser does, through YARN's proxy. The processor time is read from ``/proc``. Meanwhile a host is blocked and
-unblocked again and again, so that it is seen how long the negotiator takes to decide that. Then a page of a hundred
-thousand tasks is drawn, of made-up records that were folded before.
+as a browser does, through YARN's proxy. The processor time is read from ``/proc``. Then the same again while a host is
+blocked and unblocked again and again: so it is seen how long the negotiator takes to decide that. At last a page of a
+hundred thousand tasks is drawn, of made-up records that were folded before.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def run(console: Console, repeats: int = REPEATS) -> bool:
 
 
 def _share(console: Console, cluster: Cluster, workspace: Path, repeats: int) -> float:
-    """How much more of a core the negotiator takes with readers than without, as the median of the pairs."""
-    arguments = [str(TASKS), str(round(60 + repeats * 2 * LOOK_S + 60))]
+    """Which part of a core the negotiator takes with readers, as the median of the repeats."""
+    arguments = [str(TASKS), str(round(60 + repeats * 4 * LOOK_S + 60))]
     executors = ["--num-executors", str(HOSTS), "--executor-cores", str(SLOTS)]
     program = str(PROGRAMS / "sleeps.py")
     submission = start_submit(cluster, "bench-page", [*SMALL, *executors, program, *arguments], workspace)
@@ -76,29 +76,30 @@ def _share(console: Console, cluster: Cluster, workspace: Path, repeats: int) ->
         wait_for(f"{TASKS} running tasks", lambda: _running(cluster, application) == TASKS, 180)
         url = f"{cluster.mini.rm_url}/proxy/{application}/yarnspec/body?after="
         _fetched(url)  # the process that draws starts at the first look
-        more: list[float] = []
+        shares: dict[int, list[float]] = {0: [], READERS: []}
         waited: dict[int, list[float]] = {0: [], READERS: []}
         for number in range(repeats):
-            quiet = _busy(cluster, application, 0, url, waited[0])
-            read = _busy(cluster, application, READERS, url, waited[READERS])
-            more.append(read["negotiator"] - quiet["negotiator"])
+            for readers, taken in shares.items():
+                busy = _busy(cluster, application, url, readers, None)
+                taken.append(busy["negotiator"])
+                console.print(
+                    f"{number + 1}/{repeats}: {readers} readers: {100 * busy['negotiator']:.1f} % of a core in the "
+                    f"negotiator, {100 * busy['page']:.1f} % in the process that draws"
+                )
+                _busy(cluster, application, url, readers, waited[readers])
+        for readers, taken in shares.items():
             console.print(
-                f"{number + 1}/{repeats}: negotiator {100 * quiet['negotiator']:.1f} % of a core, "
-                f"with {READERS} readers {100 * read['negotiator']:.1f} %; "
-                f"the process that draws {100 * read['page']:.1f} %"
+                f"{readers} readers, {TASKS:,} running tasks: the negotiator takes "
+                f"{100 * statistics.median(taken):.1f} % of a core [{100 * min(taken):.1f}, {100 * max(taken):.1f}] "
+                f"(aim: {100 * AIM_SHARE:.0f} %)"
             )
-        share = statistics.median(more)
-        console.print(
-            f"{READERS} readers, {TASKS:,} running tasks: {100 * share:.1f} % of a core more in the negotiator "
-            f"[{100 * min(more):.1f}, {100 * max(more):.1f}] (aim: {100 * AIM_SHARE:.0f} %)"
-        )
         for readers, times in waited.items():
             median, p99 = statistics.median(times), statistics.quantiles(times, n=100)[-1]
             console.print(
                 f"{readers} readers: a block is decided and answered in {median * 1000:.1f} ms, "
                 f"p99 {p99 * 1000:.1f} ms ({len(times)} decisions)"
             )
-        return share
+        return statistics.median(shares[READERS])
     finally:
         _end(cluster, submission)
 
@@ -114,14 +115,20 @@ def _running(cluster: Cluster, application: str) -> int:
     return int(status["tasks"]["running"])
 
 
-def _busy(cluster: Cluster, application: str, readers: int, url: str, waited: list[float]) -> dict[str, float]:
-    """Which part of a core negotiator and page take while so many look; adds how long each block waited."""
+def _busy(cluster: Cluster, application: str, url: str, readers: int, waited: list[float] | None) -> dict[str, float]:
+    """Which part of a core negotiator and page take while so many look.
+
+    ``waited``: blocks a host again and again meanwhile, and adds how long each block waited.
+    """
     stop = threading.Event()
     threads = [threading.Thread(target=_read, args=(url, stop), daemon=True) for _ in range(readers)]
     for thread in threads:
         thread.start()
     before, begun = _processor_s(cluster, application), time.monotonic()
-    waited += _blocks(cluster, application, begun + LOOK_S)
+    if waited is None:
+        stop.wait(LOOK_S)
+    else:
+        waited += _blocks(cluster, application, begun + LOOK_S)
     after, took = _processor_s(cluster, application), time.monotonic() - begun
     stop.set()
     for thread in threads:

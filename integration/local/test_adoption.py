@@ -66,7 +66,7 @@ def reported(life: Life, what: str) -> int:
     return sum(event[what] for event in life.of("outputs_reported"))
 
 
-@pytest.mark.one_a_day("adoption")
+@pytest.mark.one_a_day("the next driver goes on")
 def test_executors_keep_what_they_wrote_and_the_next_ones_take_it_over(
     application: LocalSpark, inputs: Path, undisturbed: Life
 ) -> None:
@@ -85,7 +85,7 @@ def test_executors_keep_what_they_wrote_and_the_next_ones_take_it_over(
     assert block_managers(application) == []
 
 
-@pytest.mark.one_a_day("adoption")
+@pytest.mark.one_a_day("the next driver goes on")
 def test_what_is_damaged_runs_again_and_nothing_else(application: LocalSpark, inputs: Path, undisturbed: Life) -> None:
     application.run(program(inputs), kill_when=after(6))
     (shuffle,) = application.shuffles.values()

@@ -164,7 +164,7 @@ def test_fewer_executors_compute_the_same(inputs: Path, directory: Path) -> None
     assert second.tasks == undisturbed.tasks - second.restored
 
 
-@pytest.mark.one_a_day("no recovery")
+@pytest.mark.one_a_day("the next driver goes on")
 def test_an_input_that_has_changed_is_read_again(inputs: Path, directory: Path) -> None:
     own = directory / "data"
     shutil.copytree(inputs, own)
@@ -177,7 +177,7 @@ def test_an_input_that_has_changed_is_read_again(inputs: Path, directory: Path) 
     assert second.result == whole(LocalSpark(directory / "undisturbed").run(command)).result
 
 
-@pytest.mark.one_a_day("no recovery")
+@pytest.mark.one_a_day("the next driver goes on")
 @pytest.mark.parametrize(
     ("case", "kind", "result"),
     [
@@ -197,7 +197,7 @@ def test_what_no_next_driver_can_go_on_with_is_told_without_any_shuffle(
     assert " at " in told["why"]
 
 
-@pytest.mark.one_a_day("no recovery")
+@pytest.mark.one_a_day("the next driver goes on")
 @pytest.mark.parametrize("key", ["spark.shuffle.useOldFetchProtocol", "spark.io.encryption.enabled"])
 def test_what_the_program_turns_on_by_itself_costs_the_recovery_and_nothing_else(
     key: str, inputs: Path, directory: Path

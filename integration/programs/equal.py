@@ -72,10 +72,9 @@ def both(context: SparkContext, tasks: int, locks: str, number: int) -> list[tup
 
 def executors(context: SparkContext) -> list[str]:
     """The hosts of the executors that are registered."""
-    spark = context._jsc.sc()
-    driver = spark.env().blockManager().blockManagerId().hostPort()
-    known = spark.statusTracker().getExecutorInfos()
-    return [one.host() for one in known if f"{one.host()}:{one.port()}" != driver]
+    known = context._jsc.sc().statusStore().executorList(True)
+    each = [known.apply(number) for number in range(known.size())]
+    return [one.hostPort().rpartition(":")[0] for one in each if one.id() != "driver"]
 
 
 def main(count: int, tasks: int, stages: int, locks: str, output: Path) -> None:
