@@ -12,7 +12,7 @@ from integration.cluster import Cluster
 from integration.conftest import leftovers
 from integration.soak import jobs
 from integration.soak.blocks import Blocked, Start, blocked, started_while_blocked
-from integration.soak.faults import Done
+from integration.soak.faults import Done, uncounted_attempts
 from integration.soak.scenario import Scenario
 from integration.submitting import Result, run_yarnspec
 from integration.waiting import NotInTimeError, wait_for
@@ -41,8 +41,7 @@ def violations(
         if wrong:
             yield f"wrong result: {wrong}"
     attempts = cluster.attempts(application)
-    # YARN does not count an attempt whose host was lost.
-    most = jobs.MAX_ATTEMPTS + sum(each.ends_an_attempt and each.kind.endswith("host") for each in done)
+    most = jobs.MAX_ATTEMPTS + uncounted_attempts(done)
     if len(attempts) > most:
         yield f"{len(attempts)} attempts, {jobs.MAX_ATTEMPTS} may be"
     masters = {str(attempt.get("containerId")) for attempt in attempts}

@@ -38,6 +38,11 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
     ends_an_attempt: bool = False
 
 
+def uncounted_attempts(done: list[Done]) -> int:
+    """How many attempts ended that YARN does not count: those whose host was lost."""
+    return sum(each.ends_an_attempt and each.kind.endswith("host") for each in done)
+
+
 class Faults:
     """Does the faults of one run.
 

@@ -27,17 +27,14 @@ PROPERTIES = {
 ENDS_WITHIN_S = 300.0
 SUBMITTED_WITHIN_S = 90.0
 HOSTS_BACK_S = 60.0
+NOT_AS_EXPECTED = (AssertionError, subprocess.TimeoutExpired, YarnspecError)
+"""What a run raises when an application or the cluster does not do what was waited for."""
 ACTIVE = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING")
 
 
 def run(cluster: Cluster, scenario: Scenario, directory: Path) -> Run:
     """Run a scenario; `directory` gets what `yarnspec submit` printed and, after a failure, the containers' logs."""
-    try:
-        hosts_back(cluster)
-    except (NotInTimeError, YarnspecError):  # what the last seed did to the cluster must not be this one's
-        cluster.mini.stop()
-        cluster.mini.start()
-        hosts_back(cluster)
+    hosts_back(cluster)
     directory.mkdir(parents=True, exist_ok=True)
     excluded = None if scenario.excluded is None else cluster.hosts[scenario.excluded % len(cluster.hosts)]
     name = f"soak-{scenario.seed}-{int(time.time())}"
@@ -62,15 +59,16 @@ def run(cluster: Cluster, scenario: Scenario, directory: Path) -> Run:
                 excluded=excluded,
             )
         )
-    except (AssertionError, subprocess.TimeoutExpired, YarnspecError) as error:
+    except NOT_AS_EXPECTED as error:
         seconds = time.monotonic() - begun
         found.append(str(error))
     finally:
         submission.stop()
         if application:
             attempts, outcome = _outcome(cluster, application)
-            _keep_logs(cluster, application, directory, failed=bool(found) or result is None)
-            _end(cluster, application)
+            if found or result is None:
+                keep_logs(cluster, application, directory)
+            end(cluster, application)
     return Run(
         seed=scenario.seed,
         program=scenario.job + (f" {','.join(map(str, scenario.queries))}" if scenario.queries else ""),
@@ -89,7 +87,38 @@ def run(cluster: Cluster, scenario: Scenario, directory: Path) -> Run:
 
 
 def hosts_back(cluster: Cluster) -> None:
-    """All hosts run, and no application does."""
+    """All hosts run, and no application does; if that cannot be reached, the cluster begins anew."""
+    try:
+        _hosts_back(cluster)
+    except (NotInTimeError, YarnspecError):  # what was done to the cluster before must not be the next run's
+        cluster.mini.stop()
+        cluster.mini.start()
+        _hosts_back(cluster)
+
+
+def keep_logs(cluster: Cluster, application: str, directory: Path) -> None:
+    """Copy the logs of an application's containers, and those of the cluster."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for path, text in cluster.container_log_texts(application).items():
+        target = directory / "containers" / path.parent.name / path.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+    for path in cluster.mini.home.logs.glob("*.log"):
+        (directory / path.name).write_text(path.read_text(errors="replace"))
+
+
+def end(cluster: Cluster, application: str) -> None:
+    """No run leaves an application to the next one."""
+    if cluster.application(application).get("state") in ENDED:
+        return
+    cluster.command("yarn", "application", "-kill", application)
+    try:
+        wait_for("its end", lambda: cluster.application(application).get("state") in ENDED, HOSTS_BACK_S)
+    except NotInTimeError:
+        cluster.mini.rm_restart()
+
+
+def _hosts_back(cluster: Cluster) -> None:
     for host in cluster.hosts:
         cluster.mini.host_start(host)
     hosts = len(cluster.hosts)
@@ -119,28 +148,6 @@ def _outcome(cluster: Cluster, application: str) -> tuple[int, str]:
     report = cluster.application(application)
     state = str(report.get("state", "unknown"))
     return len(cluster.attempts(application)), str(report["finalStatus"]) if state in ENDED else state
-
-
-def _keep_logs(cluster: Cluster, application: str, directory: Path, *, failed: bool) -> None:
-    if not failed:
-        return
-    for path, text in cluster.container_log_texts(application).items():
-        target = directory / "containers" / path.parent.name / path.name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text)
-    for path in cluster.mini.home.logs.glob("*.log"):
-        (directory / path.name).write_text(path.read_text(errors="replace"))
-
-
-def _end(cluster: Cluster, application: str) -> None:
-    """No run leaves an application to the next one."""
-    if cluster.application(application).get("state") in ENDED:
-        return
-    cluster.command("yarn", "application", "-kill", application)
-    try:
-        wait_for("its end", lambda: cluster.application(application).get("state") in ENDED, HOSTS_BACK_S)
-    except NotInTimeError:
-        cluster.mini.rm_restart()
 
 
 def _commit() -> str:

@@ -13,20 +13,16 @@ from integration.soak.faults import Done
 PROSE = """\
 # Soak
 
-`make soak` runs random applications with random faults on a mini cluster of four hosts, one seed each. That is its
-last part. When it is interrupted, it goes on where it was; the parts before it begin anew. After every run these are
-checked:
+A part of `make soak` runs random applications with random faults on a mini cluster of four hosts, one seed each. When
+this part is interrupted, it goes on where it was; the other parts begin anew. After every run these are checked:
 
 * The run ends in time. A result that is said to be right is right. Exit code and `status` fit the end.
 * No container starts on a blocked host after the block was acknowledged.
 * No process, container or staging directory stays. The events are whole. There are no more than 3 attempts.
 
-Times are seconds from the submission. A fault in brackets did nothing: no victim was left, or it was denied.
-
 Three parts run before it. The first cuts a journal at every byte and flips its bits (`integration.soak.journal`). The
 second simulates a thousand programs of shuffles (`integration.soak.everystep`). The third has the long tests on
-clusters. The part after it is chaos (`integration.soak chaos`): for a quarter of an hour something is killed every half
-minute beside the jobs.
+clusters; two of them run all 99 queries of TPC-DS. The part after it is [chaos](#chaos).
 
 In a simulated program the real core meets a driver, hosts and a journal that are played. The program's first epoch dies
 at each of its steps: the driver alone, with its application master, or only taken for dead. Then its journal is sealed.
@@ -41,6 +37,32 @@ their map outputs and how far the program has got, but no records of writes, blo
 Writes have a thousand programs of their own (`tests/core`). They die at each step, once more at a drawn one, or live on
 beside the next epoch. The records that a step of a write rests on are on disk before it: such a journal is cut behind
 them.
+
+## Chaos
+
+`python -m integration.soak chaos` runs one job after the other for a quarter of an hour. Every 20 to 30 s it kills an
+executor, the driver, the application master, a host or the ResourceManager, or it stops HDFS for ten seconds. A job has
+four attempts. It must succeed with the right result, or fail with a reason after all four. An attempt whose host was
+lost is not one of the four, because YARN does not count it. At the end chaos prints how many jobs there were of each
+kind:
+
+* **Wrong results**: the job succeeded, and its result is missing or wrong.
+* **Did not end**: the job still ran after 20 minutes, or the cluster did not come back. Chaos ends the job, shows why,
+  and begins the next one.
+* **Given up while attempts last**: the job failed before its fourth attempt that counts.
+* **Failed without a reason**: YARN has no diagnostics of a failed job. Chaos shows the diagnostics of all the others.
+
+If there is a job of one of these kinds, chaos fails. It then keeps the logs of that job beside the output. Failing
+after all attempts is allowed and counted, too.
+
+Before the faults begin, three jobs run without any. The first one warms the cluster up; the *undisturbed time* is the
+median of the other two. If one of the three fails, chaos stops at once. Times are YARN's, from the submission to the
+end. Jobs that lost executors and hosts only have a line of their own. Their aim is 1.2 times the undisturbed time on
+average; missing it is shown, and is no failure. With `--only 'kill executor' --only 'kill host'` every job is one.
+
+## Runs
+
+Times are seconds from the submission. A fault in brackets did nothing: no victim was left, or it was denied.
 """
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import msgspec
 
 from integration.soak.faults import Done
-from integration.soak.table import Run, append, last, markdown, read
+from integration.soak.table import PROSE, Run, append, last, markdown, read
 
+PAGE = Path(__file__).parents[2] / "docs" / "internals" / "soak.md"
 FAULTS = [
     Done(kind="kill executor", due_s=3.0, at_s=3.4, target="127.0.0.4 (01_000002)"),
     Done(kind="kill AM", due_s=9.0, at_s=40.0, note="the application had ended"),
@@ -49,3 +50,7 @@ def test_a_failure_before_a_good_run_stays_on_the_page() -> None:
     page = markdown([BAD, msgspec.structs.replace(GOOD, seed=3)])
     assert "**1 runs, 1 passed, 0 failed**" in page
     assert page.index("before a change") < page.index("* seed 3: did not \\| end")
+
+
+def test_the_page_begins_with_the_prose_that_the_next_run_writes() -> None:
+    assert PAGE.read_text().startswith(PROSE)

@@ -1,0 +1,126 @@
+"""The jobs of the chaos as they ended: what counts as a failure of yarnspec, and how they are shown. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+
+from integration.soak.faults import Done, uncounted_attempts
+from integration.soak.scenario import Kind
+
+KINDS: tuple[Kind, ...] = ("kill executor", "kill driver", "kill AM", "kill host", "kill RM", "pause HDFS")
+EXECUTORS_AND_HOSTS = frozenset({"kill executor", "kill host", "start host"})
+MAX_ATTEMPTS = 4
+DID_NOT_END = "DID NOT END"
+AIM = 1.2
+"""A job that loses executors and hosts only takes at most so many times the undisturbed time, on average."""
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """One job of the chaos, and how it ended.
+
+    `outcome` is YARN's final status, or `DID_NOT_END`. `diagnostics` says why the job failed, or why the chaos no
+    longer waited for its end.
+    """
+
+    application: str
+    outcome: str
+    right: bool
+    attempts: int
+    seconds: float
+    faults: list[Done]
+    diagnostics: str
+
+    @property
+    def done(self) -> list[Done]:
+        """The faults that did something."""
+        return [each for each in self.faults if not each.note]
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it is said to have succeeded, with whatever result."""
+        return self.outcome == "SUCCEEDED"
+
+    @property
+    def wrong(self) -> bool:
+        """Whether it succeeded with a wrong result."""
+        return self.succeeded and not self.right
+
+    @property
+    def endless(self) -> bool:
+        """Whether it did not end."""
+        return self.outcome == DID_NOT_END
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ended without success."""
+        return not self.succeeded and not self.endless
+
+    @property
+    def given_up(self) -> bool:
+        """Whether it failed while it had attempts left."""
+        return self.failed and self.attempts - uncounted_attempts(self.faults) < MAX_ATTEMPTS
+
+    @property
+    def unexplained(self) -> bool:
+        """Whether it failed and nobody said why."""
+        return self.failed and not self.diagnostics
+
+    @property
+    def holds(self) -> bool:
+        """Whether it ended as a job may end."""
+        return not (self.wrong or self.endless or self.given_up or self.unexplained)
+
+    @property
+    def under_aim(self) -> bool:
+        """Whether the aim is meant for it: it lost executors or hosts, and nothing else happened."""
+        return bool(self.done) and all(each.kind in EXECUTORS_AND_HOSTS for each in self.done)
+
+
+def is_right(stdout: str, result: str) -> bool:
+    """Whether a job printed results, and no other than this line."""
+    return {line for line in stdout.splitlines() if line.startswith('{"result"')} == {result}
+
+
+def row(job: Job, undisturbed_s: float | None = None) -> str:
+    """One job in a line."""
+    said = ""
+    if job.wrong:
+        said = "WRONG RESULT"
+    elif not job.succeeded:
+        what = job.outcome if job.endless else "GIVEN UP" if job.given_up else "ALL ATTEMPTS USED"
+        said = f"{what}: {job.diagnostics or 'NO REASON'}"
+    faults = ", ".join(f"{each.at_s:.0f} {each.kind}" for each in job.done)
+    ratio = "" if undisturbed_s is None else f" ({job.seconds / undisturbed_s:.2f} times the undisturbed time)"
+    return (
+        f"{job.application or 'no application'}: {job.outcome}, {job.attempts} attempts, {job.seconds:.0f} s{ratio}; "
+        f"{faults or 'no fault'} {said}".rstrip()
+    )
+
+
+def table(jobs: list[Job], undisturbed_s: float) -> str:
+    """What was done, and what came of it."""
+    kinds = Counter(each.kind for job in jobs for each in job.done)
+    rows = [*((kind, str(kinds[kind])) for kind in KINDS), ("faults", str(sum(kinds[kind] for kind in KINDS)))]
+    rows += [
+        ("jobs", str(len(jobs))),
+        ("wrong results", str(sum(job.wrong for job in jobs))),
+        ("did not end", str(sum(job.endless for job in jobs))),
+        ("given up while attempts last", str(sum(job.given_up for job in jobs))),
+        ("failed with all attempts used", str(sum(job.failed and not job.given_up for job in jobs))),
+        ("failed without a reason", str(sum(job.unexplained for job in jobs))),
+        ("undisturbed", f"{undisturbed_s:.0f} s"),
+        ("time ÷ undisturbed", _times([job.seconds / undisturbed_s for job in jobs if job.succeeded])),
+    ]
+    aimed = [job.seconds / undisturbed_s for job in jobs if job.succeeded and job.under_aim]
+    if aimed:
+        verdict = "held" if sum(aimed) / len(aimed) <= AIM else "missed"
+        rows.append(("… executors and hosts only", f"{_times(aimed)}; the aim of {AIM} is {verdict}"))
+    return "\n".join(f"| {name:<30} | {value} |" for name, value in [("chaos", "count"), ("---", "---"), *rows])
+
+
+def _times(times: list[float]) -> str:
+    if not times:
+        return "none"
+    return f"{min(times):.2f} to {max(times):.2f}, {sum(times) / len(times):.2f} on average ({len(times)} jobs)"
