@@ -1,6 +1,6 @@
 """`python -m integration.bench late-host`: when a job starts whose last host comes late, and how its first wave lies.
 
-Five hosts with room for two executors each; the last one starts only when the others have given all that they can.
+Five hosts with room for one executor each; the last one starts only when the others have given all that they can.
 Spark begins with 80 % of the executors, which is without that host. yarnspec with bounds waits for the rest as long as
 its stabilization takes (``resources.submission_stabilization``). With a short one it begins as Spark does, and the late
 executors are a burst that comes while the job executes: one rescale. The time counts from the submit to the end of the
@@ -30,31 +30,31 @@ from integration.cluster import Cluster
 from integration.submitting import PROGRAMS, base_environment, run_yarnspec
 from yarnspec.minicluster import MiniCluster
 
-HOSTS, EXECUTORS, AT_SPARKS_RATIO = 5, 10, 8
-TASKS, STAGES = 40, 10
+HOSTS, EXECUTORS, AT_SPARKS_RATIO = 5, 5, 4
+TASKS, STAGES = 20, 10
 LATE_S = 3.0
 """Its NodeManager takes some seconds more to come up."""
 REPEATS = 3
 TIMEOUT_S = 400
 POLL_S = 0.3
 
-Arm = Literal["spark-submit", "yarnspec", "yarnspec, 8 to 10", "yarnspec, 8 to 10, at once"]
+Arm = Literal["spark-submit", "yarnspec", "yarnspec, 4 to 5", "yarnspec, 4 to 5, at once"]
 _PLAIN = ("--num-executors", str(EXECUTORS))
 _BOUNDS = ("--min-executors", str(AT_SPARKS_RATIO), "--max-executors", str(EXECUTORS))
 ARMS: dict[Arm, tuple[str, ...]] = {
     "spark-submit": _PLAIN,
     "yarnspec": _PLAIN,
-    "yarnspec, 8 to 10": _BOUNDS,
-    "yarnspec, 8 to 10, at once": (*_BOUNDS, "--set", "resources.submission_stabilization=1s"),
+    "yarnspec, 4 to 5": _BOUNDS,
+    "yarnspec, 4 to 5, at once": (*_BOUNDS, "--set", "resources.submission_stabilization=1s"),
 }
 RESCALES: dict[Arm, frozenset[int]] = {
     "spark-submit": frozenset({0}),
     "yarnspec": frozenset({0}),  # Spark's own rule: nobody asked for a timeline
-    "yarnspec, 8 to 10": frozenset({0, 1}),  # 1 if the host comes later than the stabilization takes
-    "yarnspec, 8 to 10, at once": frozenset({1}),
+    "yarnspec, 4 to 5": frozenset({0, 1}),  # 1 if the host comes later than the stabilization takes
+    "yarnspec, 4 to 5, at once": frozenset({1}),
 }
-# Two executors fill a host, and leave room for an application master.
-SIZES = ("--executor-cores", "2", "--executor-memory", "2500m", "--driver-memory", "512m")
+# One executor fills a host, but for room for an application master.
+SIZES = ("--executor-cores", "2", "--executor-memory", "5000m", "--driver-memory", "512m")
 
 
 class Started(msgspec.Struct, frozen=True):

@@ -37,7 +37,6 @@ def test_it_is_there_before_the_first_container_is_asked_for(tmp_path: Path) -> 
         "all_hosts": [],
         "blocked_hosts": [],
         "wanted": [],
-        "only_wanted": True,
         "tracking_url": None,
         "finish": None,
     }

@@ -44,6 +44,8 @@ class SparkContext:
     PACKAGE_EXTENSIONS = (".zip", ".egg", ".jar")
     def __init__(self, conf):
         self._initialize_context(conf)
+    def getConf(self):
+        return SparkConf().setAll([("spark.yarn.x", "as the JVM has it")])
     def _initialize_context(self, jconf):
         import json
         print("RUNS", json.dumps(jconf.values), flush=True)
@@ -214,6 +216,16 @@ def test_what_the_containers_are_made_of_comes_too_late(program: Program) -> Non
     assert set(told) == {"spark.executorEnv.PASSWORD", "spark.yarn.queue", "spark.yarn.tags"}
     assert f"{program.directory}/app.py:6 sets spark.yarn.queue too late" in told["spark.yarn.queue"]["message"]
     assert "word" not in str(told["spark.executorEnv.PASSWORD"])
+
+
+def test_what_a_program_only_reads_it_has_not_set(program: Program) -> None:
+    done = program.run(
+        f"{IMPORT}b = SparkSession.Builder().master('yarn')\n"
+        "b.getOrCreate().getConf()\n"
+        "b.conf.values['spark.yarn.x'] = 'as the JVM has it'\n"
+        "b.getOrCreate()\n"
+    )
+    assert (done.returncode, program.report) == (0, [])
 
 
 def test_an_equal_value_is_no_override(program: Program) -> None:

@@ -30,11 +30,7 @@ class HostAndRack(msgspec.Struct, frozen=True):
 
 
 class PlacementDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole desired state, version by version.
-
-    ``only_wanted``: Skein's own requests do not say how large containers are, and a limit may leave some without a
-    place. So nothing but ``wanted`` is asked for.
-    """
+    """The whole desired state, version by version. Nothing but ``wanted`` is asked for."""
 
     version: int = 0
     mode: Literal["blacklist", "constraints"]
@@ -43,7 +39,6 @@ class PlacementDocument(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     blocked_hosts: tuple[str, ...] = ()
     wanted: tuple[WantedContainer, ...] = ()
-    only_wanted: bool = True
     all_hosts: tuple[HostAndRack, ...] = ()
     tracking_url: str | None = None
     finish: Finish | None = None

@@ -110,7 +110,7 @@ public final class AllocateRewriter {
         for (Asks.Ask ask : asks.standing().values()) {
             RmAsk before = told.get(ask.priority());
             Wanted wanted = bindings.at(ask.priority());
-            if (wanted == null && saysNoSize(ask, placement)) {
+            if (wanted == null) { // Skein's own request does not say how large the container has to be
                 if (before != null) {
                     before.withdraw(lines);
                 }
@@ -160,11 +160,6 @@ public final class AllocateRewriter {
             sent.setTrackingUrl(request.getTrackingUrl());
         }
         return new Plan(request, sent, placement.version(), after, groundsAfter, difference, url, releases);
-    }
-
-    /** Whether only a wanted container says how large the one for this request has to be. */
-    private static boolean saysNoSize(Asks.Ask ask, DesiredPlacement placement) {
-        return placement.onlyWanted() || ask.profile() != 0;
     }
 
     /** The wished address; a path becomes one on Skein's own web server. */
@@ -281,7 +276,7 @@ public final class AllocateRewriter {
         // Skein gives a container that is too small back without asking again, so it must not see one.
         boolean welcome = !placement.blockedHosts().contains(host)
                 && (ask == null || memoryMb >= ask.capability().getMemorySize())
-                && (wanted == null ? ask == null || !saysNoSize(ask, placement) : wanted.accepts(host, memoryMb));
+                && (wanted == null ? ask == null : wanted.accepts(host, memoryMb));
         spend(priority, container.getAllocationRequestId());
         if (!welcome) {
             dropped.add(container.getId());

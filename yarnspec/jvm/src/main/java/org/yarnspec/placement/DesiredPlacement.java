@@ -25,9 +25,7 @@ import org.apache.hadoop.yarn.util.constraint.PlacementConstraintParser;
  * @param constraint the user's own constraint in YARN's syntax, or null (constraint mode)
  * @param tags allocation tags of every container (constraint mode)
  * @param blockedHosts hosts that get no container at all
- * @param wanted containers with wishes of their own, in the order in which they are to be served
- * @param onlyWanted whether nothing else is asked for: Skein's own requests do not say the size then, or some wait for
- *     a place
+ * @param wanted all containers that are asked for, in the order in which they are to be served
  * @param trackingUrl where YARN's "application master" link leads, or null for what Skein registered
  * @param finish how the application ends, or null while it goes on
  * @param racks rack by host, for the hosts that the negotiator knows
@@ -40,7 +38,6 @@ public record DesiredPlacement(
         Set<String> tags,
         Set<String> blockedHosts,
         List<Wanted> wanted,
-        boolean onlyWanted,
         String trackingUrl,
         Finish finish,
         Map<String, String> racks) {
@@ -112,17 +109,7 @@ public record DesiredPlacement(
 
     /** Before the first file: nothing is blocked and nothing is wanted. */
     static final DesiredPlacement NONE = new DesiredPlacement(
-            0,
-            Mode.BLACKLIST,
-            DEFAULT_HOST_ATTRIBUTE,
-            null,
-            Set.of(),
-            Set.of(),
-            List.of(),
-            false,
-            null,
-            null,
-            Map.of());
+            0, Mode.BLACKLIST, DEFAULT_HOST_ATTRIBUTE, null, Set.of(), Set.of(), List.of(), null, null, Map.of());
 
     private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -159,7 +146,6 @@ public record DesiredPlacement(
                 Set.copyOf(fields.texts("tags")),
                 new LinkedHashSet<>(fields.texts("blocked_hosts")),
                 List.copyOf(wanted),
-                fields.flag("only_wanted"),
                 fields.textOr("tracking_url", null),
                 finish == null ? null : finish(finish),
                 racks);

@@ -103,12 +103,15 @@ class TaskListenerTest {
             try (FakeCluster cluster = new FakeCluster(settings);
                     FeedClient client = new FeedClient(cluster.feed.port(), "token")) {
                 client.handedOver();
-                JavaRDD<Integer> numbers = cluster.context.parallelize(List.of(1), 1);
                 ResourceProfile tasks = new ResourceProfileBuilder()
                         .require(new TaskResourceRequests().cpus(1))
                         .build();
-                numbers.countAsync();
-                numbers.withResources(tasks).countAsync();
+                // Two of them: an RDD has its profile from then on, also for a job that Spark looks at later.
+                cluster.context.parallelize(List.of(1), 1).countAsync();
+                cluster.context
+                        .parallelize(List.of(1), 1)
+                        .withResources(tasks)
+                        .countAsync();
                 List<Object> told =
                         client.rows(2).stream().map(row -> row.get("profile")).toList();
                 assertEquals(List.of(0L, dynamic ? tasks.id() : 0L), told);

@@ -21,6 +21,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.apache.hadoop.yarn.api.protocolrecords.AllocateRequest;
 import org.apache.hadoop.yarn.api.protocolrecords.AllocateResponse;
 import org.apache.hadoop.yarn.api.protocolrecords.FinishApplicationMasterRequest;
@@ -57,8 +59,18 @@ class AmCallInterceptorTest {
         master.register(RegisterApplicationMasterRequest.newInstance("a", 1, "http://skein"), rm);
     }
 
+    /** Writes the file; where the fields do not say what is wanted, several containers of the size of the asks are. */
     private void place(int version, String fields) {
-        write("{\"version\":" + version + (fields.isEmpty() ? "" : "," + fields) + "}");
+        StringBuilder all = new StringBuilder("{\"version\":" + version);
+        if (!fields.isEmpty()) {
+            all.append(",").append(fields);
+        }
+        if (!fields.contains("\"wanted\"")) {
+            String each = "{\"id\":\"%d\",\"memory_mb\":512,\"vcores\":1}";
+            String several = IntStream.range(0, 4).mapToObj(each::formatted).collect(Collectors.joining(","));
+            all.append(",\"wanted\":[").append(several).append("]");
+        }
+        write(all.append("}").toString());
     }
 
     private void write(String content) {
@@ -102,12 +114,15 @@ class AmCallInterceptorTest {
     }
 
     @Test
-    void withoutAFileCallsPassAsTheyCame() throws Exception {
+    void onlyWhatIsWantedIsAskedFor() throws Exception {
         allocate(FakeResourceManager.asks(1, 2, 1));
+        assertTrue(rm.last().getAskList().isEmpty(), "there is no file yet");
+        assertTrue(events("acknowledged").isEmpty());
+        place(1, "");
+        allocate(FakeResourceManager.asks(1));
         assertEquals(2, rm.last().getAskList().size());
         assertEquals(1, rm.last().getAskList().get(0).getPriority().getPriority(), "the oldest ask comes first");
         assertTrue(additions().isEmpty());
-        assertTrue(events("acknowledged").isEmpty());
         assertTrue(events("error").isEmpty());
     }
 
@@ -172,11 +187,11 @@ class AmCallInterceptorTest {
         profiles.put(2, 7);
         String usual = "{\"id\":\"1\",\"memory_mb\":600,\"vcores\":1}";
         String large = "{\"id\":\"2\",\"memory_mb\":2048,\"vcores\":3,\"profile\":7}";
-        place(1, "\"only_wanted\":true,\"wanted\":[" + large + "]");
+        place(1, "\"wanted\":[" + large + "]");
         allocate(FakeResourceManager.asks(1, 1));
         assertEquals(List.of(), rm.last().getAskList(), "nothing says how large this one is");
         assertEquals(List.of(), events("rejected"), "its request may come any moment");
-        place(2, "\"only_wanted\":true,\"wanted\":[" + usual + "," + large + "]");
+        place(2, "\"wanted\":[" + usual + "," + large + "]");
         allocate(FakeResourceManager.asks(1, 2));
         assertEquals(Map.of(1, 600L, 2, 2048L), sizes());
 
@@ -188,7 +203,7 @@ class AmCallInterceptorTest {
         assertEquals(List.of(good), allocate(FakeResourceManager.asks(1)).getAllocatedContainers());
         assertEquals("2", events("allocated").get(0).get("wanted_id").asText());
 
-        place(3, "\"only_wanted\":true");
+        place(3, "\"wanted\":[]");
         allocate(FakeResourceManager.asks(1));
         assertEquals(0, rm.last().getAskList().get(0).getNumContainers(), "taken back, as nobody wants it any more");
     }
@@ -198,10 +213,10 @@ class AmCallInterceptorTest {
         profiles.put(2, 7);
         String usual = "{\"id\":\"1\",\"memory_mb\":600,\"vcores\":1}";
         String large = "{\"id\":\"2\",\"memory_mb\":2048,\"vcores\":3,\"profile\":7}";
-        place(1, "\"only_wanted\":true,\"wanted\":[" + large + "]");
+        place(1, "\"wanted\":[" + large + "]");
         allocate(FakeResourceManager.asks(1, 2));
         profiles.remove(2);
-        place(2, "\"only_wanted\":true,\"wanted\":[" + usual + "]");
+        place(2, "\"wanted\":[" + usual + "]");
         AllocateRequest both = FakeResourceManager.asks(1, 2);
         both.getAskList().addAll(FakeResourceManager.asks(0, 2).getAskList());
         allocate(both);
@@ -314,7 +329,7 @@ class AmCallInterceptorTest {
         allocate(FakeResourceManager.asks(1, 1));
         allocate(FakeResourceManager.asks(1, 2));
         assertEquals(1, events("rejected").size());
-        assertEquals(512, rm.last().getAskList().get(0).getCapability().getMemorySize());
+        assertTrue(rm.last().getAskList().isEmpty());
     }
 
     @Test
@@ -379,6 +394,7 @@ class AmCallInterceptorTest {
 
     @Test
     void aContainerTooManyIsSkeinsToGiveBackAndOneTooSmallIsAskedForAgain() throws Exception {
+        place(1, "");
         rm.answers.add(rm.container("a", 1, 0, 512));
         allocate(FakeResourceManager.asks(1, 1));
         rm.answers.add(rm.container("a", 1, 0, 512));
