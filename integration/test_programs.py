@@ -50,18 +50,22 @@ def test_a_master_in_the_code(submit: Submit, cluster: Cluster) -> None:
     assert len(cluster.applications()) == before + 2
 
 
-def test_an_owned_key_is_kept_and_the_override_is_reported(submit: Submit) -> None:
+def test_an_owned_key_is_kept_and_the_override_is_reported(submit: Submit, yarnspec: Yarnspec) -> None:
     """The program sets a key that yarnspec owns: it runs on, and a warning names the key.
 
-    The number and the size of executors that it sets win over the submit's, as in Spark.
+    The number and the size of executors that it sets win over the submit's, as in Spark. Its next context has others.
     """
     key = "spark.submit.deployMode"
     late = "spark.executor.extraJavaOptions"
     instances = "spark.executor.instances"
     size = ["spark.executor.memory=471m", "spark.executor.cores=2"]
     changes = [f"{key}=cluster", f"{late}=-Dx=1", "spark.sql.shuffle.partitions=3", f"{instances}=2", *size]
-    result = submit("overrides.py", *changes, options=[*ONE_EXECUTOR]).wait().expect(0)
-    assert result.stdout == "counted 10\nsizes -Xmx471m --cores 2\n"
+    again = ["spark.executor.memory=500m", "spark.executor.cores=1"]
+    submission = submit("overrides.py", *changes, "--", *again, options=[*ONE_EXECUTOR])
+    result = submission.wait().expect(0)
+    assert result.stdout == "counted 10\nsizes -Xmx471m --cores 2\ncounted 10\nsizes -Xmx500m --cores 1\n"
+    status = yarnspec("status", submission.application_id(), "-o", "json").expect(0).document
+    assert (status["usual_executor"]["memory_mb"], status["usual_executor"]["cores"]) == (500 + 384, 1)
     assert key in result.stderr
     assert re.search(rf"overrides\.py:\d+ sets {late} too late", result.stderr)
     assert "spark.sql.shuffle.partitions" not in result.stderr

@@ -16,6 +16,7 @@ import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec, leftovers
+from integration.programs.greedy_driver import HEAP_MB
 from integration.soak.programs import shuffles
 from integration.submitting import asked
 from integration.waiting import wait_for
@@ -205,6 +206,18 @@ def test_a_driver_whose_jvm_ran_out_of_memory_is_started_again_in_the_same_appli
     records = yarnspec("events", application, "-o", "json").expect(0).lines
     story = [one["type"] for one in records if one["type"] in {"DriverLost", "BeginEpoch", "StartDriver"}]
     assert story == ["StartDriver", "DriverLost", "BeginEpoch", "StartDriver"]
+    check_the_size_set_in_the_code(records, ended.stderr, last=2)
+
+
+def check_the_size_set_in_the_code(records: list[dict[str, Any]], stderr: str, *, last: int) -> None:
+    """No executor of another size registers, and the last epoch asks for none."""
+    asked_for = [one for one in records if one["type"] == "RequestContainers"]
+    others = {executor for one in asked_for if one["profile"] is None for executor in one["executor_ids"]}
+    sizes = [(one["epoch"], one["profile"] and one["profile"]["heap_mb"]) for one in asked_for]
+    assert sizes[0] == (1, None)
+    assert {size for epoch, size in sizes if epoch == last} == {HEAP_MB}, sizes
+    assert not others & {one["executor_id"] for one in records if one["type"] == "ContainerStarted"}
+    assert stderr.count(f"the job starts sooner with --executor-memory {HEAP_MB}m at the submit") == 1
 
 
 @pytest.mark.soak
@@ -266,4 +279,5 @@ def test_a_driver_that_outgrows_its_container_goes_on_in_the_next_attempt(
     run = Run(application, ended.stdout.splitlines()[-1], ended.stderr, status, records)
     # The two jobs' reduces: their maps are those of the first life.
     assert len(run.finished(epoch)) == 2 * GREEDY_REDUCES, run.said
+    check_the_size_set_in_the_code(records, ended.stderr, last=epoch)
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)

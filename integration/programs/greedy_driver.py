@@ -1,6 +1,6 @@
 """A driver that outgrows its heap, or its container, in its first life: `greedy_driver.py MARKER heap|container`.
 
-It does so when its shuffle is done.
+It does so when its shuffle is done. It sets the memory of its executors in its code.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ PIECE_BYTES = 64 << 20
 PAUSE_S = 0.1
 FAR_TOO_MUCH_BYTES = 2 << 30
 LONG_ENOUGH_S = 60
+HEAP_MB = 480
 
 
 def fill_heap(spark: SparkSession) -> None:
@@ -38,7 +39,7 @@ def outgrow_container() -> None:
 def main(marker: Path, what: str) -> None:
     """Run one job, and another one in the second life only."""
     print(f"begins, {'again' if marker.exists() else 'first'}", flush=True)
-    spark = SparkSession.builder.getOrCreate()
+    spark = SparkSession.builder.config("spark.executor.memory", f"{HEAP_MB}m").getOrCreate()
     numbers = spark.sparkContext.parallelize(range(40), 4).map(lambda number: (number % 4, number))
     sums = numbers.reduceByKey(lambda left, right: left + right, 2)
     sums.count()

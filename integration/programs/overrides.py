@@ -1,4 +1,7 @@
-"""Overrides configuration keys in its code: `overrides.py KEY=VALUE…`, and prints its executors' sizes."""
+"""Overrides configuration keys in its code, and prints its executors' sizes: `overrides.py KEY=VALUE… [-- KEY=VALUE…]`.
+
+After each `--` it makes another SparkContext.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ def executor_size(_: int) -> str:
     return " ".join(re.findall(r"-Xmx\w+|--cores \d+", command))
 
 
-def main(pairs: list[str]) -> None:
+def run(pairs: list[str]) -> None:
     """Set the keys and run a job."""
     conf = SparkConf()
     for pair in pairs:
@@ -30,6 +33,14 @@ def main(pairs: list[str]) -> None:
     print("counted", spark.range(10).count())
     print("sizes", *set(spark.sparkContext.parallelize(range(8), 8).map(executor_size).collect()))
     spark.stop()
+
+
+def main(words: list[str]) -> None:
+    """Use one context after the other."""
+    while words:
+        end = words.index("--") if "--" in words else len(words)
+        run(words[:end])
+        words = words[end + 1 :]
 
 
 if __name__ == "__main__":

@@ -127,6 +127,7 @@ class Negotiator:
             self._containers,
             self._timers,
             goal=lambda: self._bounds.goal(settings.initial_executors),
+            goal_again=lambda: self._bounds.goal(self._bounds.expected),
             release_held=self._executors.release_held,
             context_over=self._speculation.context_over,
             context_begun=self._context_begun,

@@ -12,6 +12,7 @@ from yarnspec.am.attempt.earlier import Earlier
 from yarnspec.am.attempt.epoch_numbers import attempt_of, epoch_of, epochs_of
 from yarnspec.am.end.attempt_endings import ended_before, killed, taken_away
 from yarnspec.core.lifecycle.restarts import Restarts
+from yarnspec.core.messages.events import ExecutorProfile
 from yarnspec.core.options.recovery import EPOCH_MAX
 from yarnspec.journal.writer import JournalOptions
 from yarnspec.plan import ExecutorSize, Plan, Program
@@ -37,6 +38,7 @@ def plan(*settings: str) -> Plan:
 
 
 def test_options_reach_the_core() -> None:
+    told = ExecutorProfile(id=0, count=0, memory_mb=2000)
     settings = settings_of(
         plan(
             "speculation.max_concurrent_executions=3",
@@ -44,8 +46,9 @@ def test_options_reach_the_core() -> None:
             "slow-task-detector.check-interval=250 ms",
             "flink.blacklist.timeout.in.millis=90000",
         ),
-        Earlier(),
+        Earlier(executor=told),
     )
+    assert settings.executor_told == told
     assert settings.speculation.max_concurrent_executions == 3
     assert (settings.detector.kind, settings.detector.check_interval_ms) == ("execution-time", 250)
     assert settings.blocks.slow_duration_ms == 90_000

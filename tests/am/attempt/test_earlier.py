@@ -5,7 +5,7 @@ from __future__ import annotations
 from yarnspec.am.attempt.earlier import Earlier, earlier_of
 from yarnspec.core.blocking.blocklist import SUBMIT
 from yarnspec.core.messages.commands import BlockHost, ChangeBounds, Command, UnblockHost
-from yarnspec.core.messages.events import BlockRequested, Event
+from yarnspec.core.messages.events import BlockRequested, DriverReady, Event, ExecutorProfile
 from yarnspec.core.messages.recoveryevents import EpochRefused
 from yarnspec.errors import ClusterUnreachable
 from yarnspec.observe.forms.records import Record, record_of
@@ -89,3 +89,9 @@ def test_the_bounds_that_were_asked_for_last_are_kept() -> None:
     told = [ChangeBounds(least=n, most=n + 2, by="ann", reason="it holds at once") for n in (1, 3)]
     (scale,) = earlier_of(records(*told), NOW_MS).scale
     assert (scale.least, scale.most, scale.by, scale.earlier) == (3, 5, "ann", True)
+
+
+def test_the_size_of_executors_that_the_program_told_last() -> None:
+    first, last = (ExecutorProfile(id=0, count=0, memory_mb=size) for size in (1408, 2000))
+    told = [DriverReady(driver_url="u", executor=size) for size in (first, last)]
+    assert earlier_of(records(*told), NOW_MS) == Earlier(executor=last)

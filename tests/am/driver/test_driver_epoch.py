@@ -97,14 +97,25 @@ def passes(gate: str) -> bool:
 def test_executors_may_come_from_when_it_is_ready_until_its_end(life: Life, end: Callable[[Life], None]) -> None:
     gate = life.life.gate
     assert not passes(gate)
-    life.life.listens_at("127.0.0.1:77")
-    life.life.listens_at("127.0.0.1:77")
+    life.life.open_gate()
+    life.life.open_gate()
     assert [passes(gate) for _ in range(3)] == [True, True, True]
     end(life)
     assert not passes(gate)
     # Its first word may be heard after its end.
-    life.life.listens_at("127.0.0.1:77")
+    life.life.open_gate()
     assert not passes(gate)
+
+
+@pytest.mark.parametrize("open_before", [True, False])
+def test_executors_that_are_given_back_do_not_come_and_later_ones_do(life: Life, *, open_before: bool) -> None:
+    gate = life.life.gate
+    if open_before:
+        life.life.open_gate()
+    life.life.close_gate()
+    assert not passes(life.life.gate)
+    life.life.open_gate()
+    assert [passes(gate), passes(life.life.gate)] == [False, True]
 
 
 def test_what_the_program_cannot_override(life: Life) -> None:

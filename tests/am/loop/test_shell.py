@@ -75,6 +75,12 @@ class Driver:
     def listens_at(self, address: str) -> None:
         self.address = address
 
+    def open_gate(self) -> None:
+        self.done.append("gate opened")
+
+    def close_gate(self) -> None:
+        self.done.append("gate closed")
+
     def stop(self) -> None:
         self.done.append("driver stopped")
 
@@ -392,6 +398,14 @@ def test_executors_are_told_the_port_that_the_driver_really_has(make: Make) -> N
     world.shell._executor_environment = lambda *_: addresses.append(world.driver.address) or {}  # type: ignore[func-returns-value]
     world.run(ready)
     assert addresses == ["h:2"]
+
+
+def test_executors_pass_when_those_that_go_are_shut_out(make: Make) -> None:
+    request = commands.RequestContainers(reason="r", executor_ids=("2",))
+    world = make({events.DriverReady: [commands.CloseGate(reason="r"), request, FINISH]})
+    world.shell._executor_environment = lambda *_: world.done.append("asked") or {}  # type: ignore[func-returns-value]
+    world.run(events.DriverReady(driver_url="u"))
+    assert world.done == ["gate closed", "asked", "gate opened"]
 
 
 def test_a_placement_that_could_not_be_written_is_told_once_and_written_later(make: Make) -> None:

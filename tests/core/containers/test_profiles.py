@@ -23,6 +23,7 @@ from yarnspec.core.messages.commands import (
     SetTimer,
     UpdatePlacement,
     WantedContainer,
+    Warn,
 )
 from yarnspec.core.messages.settings import PlacementSettings, Settings
 
@@ -254,6 +255,10 @@ def test_the_size_that_a_program_sets_replaces_what_was_asked_for_before() -> No
     world.allocate("1")
     answer = ready(world, SET_IN_CODE)
     assert {one.executor_id for one in of(ReleaseContainer, answer)} == {"1", "2"}
+    # YARN may start the old ones for a while yet: they do not come to the driver, and the new ones do.
+    assert names(answer).index("CloseGate") < names(answer).index("RequestContainers")
+    said = "2 containers of 1408 MiB and 1 cores are given back; the job starts sooner with --executor-memory 512m"
+    assert said in only(Warn, answer).reason
     (request,) = of(RequestContainers, answer)
     assert (len(request.executor_ids), request.profile and request.profile.heap_mb) == (2, 512)
     assert {(one.memory_mb, one.vcores, one.profile) for one in wanted(world)} == {(896, 2, USUAL)}
@@ -265,9 +270,22 @@ def test_a_program_that_sets_the_submitted_size_changes_nothing() -> None:
     world = World(initial_executors=1, executor_memory_mb=1408, executor_heap_mb=1024)
     world.start()
     same = ev.ExecutorProfile(id=USUAL, count=0, memory_mb=1408, heap_mb=1024, cores=1)
-    assert not of(ReleaseContainer, ready(world, same))
+    assert not {"ReleaseContainer", "CloseGate", "Warn"} & set(names(ready(world, same)))
     (request,) = of(RequestContainers, world.commands)
     assert request.profile is None
+
+
+def test_a_size_that_an_earlier_attempt_was_told_is_asked_for_at_once() -> None:
+    world = World(initial_executors=2, executor_memory_mb=1408, executor_heap_mb=1024, executor_told=SET_IN_CODE)
+    world.start()
+    (request,) = of(RequestContainers, world.commands)
+    assert request.profile
+    assert (request.profile.memory_mb, request.profile.cores) == (896, 2)
+    assert {one.memory_mb for one in wanted(world)} == {896}
+    assert not {"ReleaseContainer", "CloseGate", "Warn"} & set(names(ready(world, SET_IN_CODE)))
+    # The program may have changed: where it sets no size, those go back.
+    same = ev.ExecutorProfile(id=USUAL, count=0, memory_mb=1408, heap_mb=1024, cores=1)
+    assert only(RequestContainers, ready(world, same)).profile is None
 
 
 def test_a_size_set_in_the_code_that_fits_nowhere_is_told() -> None:

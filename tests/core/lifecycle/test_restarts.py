@@ -121,6 +121,16 @@ def test_the_second_restart_waits_and_asks_for_nothing_meanwhile() -> None:
     assert only(cm.BeginEpoch, world.fire(RESTART_TIMER, due.at_ms)).epoch == 3
 
 
+def test_the_next_epoch_asks_for_as_many_executors_of_the_size_as_the_program_set() -> None:
+    world = running()
+    size = ev.ExecutorProfile(id=0, count=0, memory_mb=2000, heap_mb=1600, cores=2)
+    world.tell(ev.DriverReady(driver_url="spark://x@h:1", executor=size))
+    world.tell(ev.TargetExecutorsChanged(count=5))
+    world.tell(KILLED)
+    (asked,) = of(cm.RequestContainers, again(world, 2))
+    assert (len(asked.executor_ids), asked.profile and asked.profile.memory_mb) == (5, 2000)
+
+
 def test_nothing_that_a_dead_driver_told_is_heard_and_it_is_counted() -> None:
     world = running()
     assert world.negotiator.hears(1)
@@ -236,4 +246,5 @@ def test_a_death_at_any_moment_leads_to_one_driver_at_a_time() -> None:
         assert [one.epoch for one in of(cm.BeginEpoch, world.commands)] == [2]
         assert [one.epoch for one in of(cm.StartDriver, world.commands)] == [2]
         asked = [one for command in of(cm.RequestContainers, world.commands) for one in command.executor_ids]
-        assert asked == ["100001", "100002"]
+        assert len(asked) == (7 if count > 5 else 2)
+        assert asked[0] == "100001"

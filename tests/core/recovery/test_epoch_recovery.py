@@ -555,6 +555,14 @@ def test_when_every_host_has_reported_nobody_waits_any_more() -> None:
     assert set(names(world.fire(WINDOW_TIMER, timer.at_ms))) <= {"DeclareReady", "EnterPhase"}
 
 
+def test_outputs_in_an_executor_that_is_about_to_end_are_waited_for_on() -> None:
+    world = second_epoch(saved())
+    world.run("100001", host=HOSTS[1])
+    world.tell(ev.ExecutorsUnwanted(executor_ids=("100001",)))
+    world.tell(reported(HOSTS[1]))
+    assert (HOSTS[1],) in placements(world).values()
+
+
 def test_a_host_whose_shuffle_service_has_everything_needs_no_container() -> None:
     world = second_epoch(saved())
     timer = next(one for one in of(cm.SetTimer, world.driver_ready()) if one.name == WINDOW_TIMER)

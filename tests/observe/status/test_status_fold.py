@@ -11,7 +11,7 @@ from yarnspec.core.messages import commands, events
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.events import Event
 from yarnspec.core.messages.recoveryevents import EpochRefused
-from yarnspec.observe.forms.document import StatusDocument
+from yarnspec.observe.forms.document import ProfileStatus, StatusDocument
 from yarnspec.observe.forms.records import Record, record_of
 from yarnspec.observe.status.status_fold import About, StatusFold, fold
 
@@ -126,6 +126,14 @@ def test_executors_of_other_sizes_count_and_are_told_apart() -> None:
     assert document.wanted_containers == 3
     assert [(one.executor_id, one.profile) for one in document.containers] == [(None, 0), ("1", 3)]
     assert [(one.id, one.wanted, one.memory_mb) for one in document.profiles] == [(3, 2, 2048)]
+
+
+def test_the_usual_size_is_the_one_that_the_program_sets() -> None:
+    size = events.ExecutorProfile(id=0, count=0, memory_mb=2000, cores=2, slots=2)
+    logged = [attempt(), msgspec.structs.replace(READY, executor=size), events.TargetExecutorsChanged(count=4)]
+    assert status(attempt()).usual_executor is None
+    told = status(*logged).usual_executor
+    assert told == ProfileStatus(id=0, wanted=4, memory_mb=2000, cores=2, slots=2)
 
 
 def test_a_profile_is_told_as_long_as_an_executor_has_it() -> None:

@@ -24,6 +24,7 @@ def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[i
         queue_label=plan.queue_label,
         executor_resources=plan.executors.resources,
         executor_tasks_max=plan.executors.tasks_max,
+        executor_told=earlier.executor,
         task_cpus=plan.executors.task_cpus,
         registered_ratio=plan.registered_ratio,
         registered_wait_ms=plan.registered_wait_ms,

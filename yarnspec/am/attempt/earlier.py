@@ -1,4 +1,4 @@
-"""The news of earlier attempts for this one, from their events: hosts that users blocked, and late messages."""
+"""The news of earlier attempts for this one, from their events: blocked hosts, sizes, and late messages."""
 
 from __future__ import annotations
 
@@ -8,23 +8,27 @@ import msgspec
 
 from yarnspec.core.blocking.blocklist import SUBMIT
 from yarnspec.core.messages.commands import BlockHost, ChangeBounds, UnblockHost
-from yarnspec.core.messages.events import BlockRequested, ScaleRequested
+from yarnspec.core.messages.events import BlockRequested, DriverReady, ExecutorProfile, ScaleRequested
 from yarnspec.core.messages.recoveryevents import EpochRefused
 from yarnspec.errors import ClusterUnreachable
 from yarnspec.observe.forms.records import Record, UnreadableRecordError
+
+_USED = frozenset({"BlockRequested", "BlockHost", "UnblockHost", "ChangeBounds", "DriverReady", "EpochRefused"})
 
 
 class Earlier(msgspec.Struct, frozen=True, kw_only=True):
     """Blocks by users that still hold, as wishes for the next attempt, and the hosts whose blocks are over.
 
     Hosts excluded at submit are no wishes: every attempt knows them, and needs to know which of them were lifted.
-    ``scale``: the bounds for the number of executors that were asked for last.
+    ``scale``: the bounds for the number of executors that were asked for last. ``executor``: the size of executors by
+    the program's configuration.
     ``refused``: the newest count of each kind of message in the name of epochs that were over. ``problem``: why not
     everything is known; empty: everything is.
     """
 
     wishes: tuple[BlockRequested, ...] = ()
     scale: tuple[ScaleRequested, ...] = ()
+    executor: ExecutorProfile | None = None
     lifted: frozenset[str] = frozenset()
     refused: tuple[EpochRefused, ...] = ()
     problem: str = ""
@@ -42,6 +46,7 @@ def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> E
     lifted: set[str] = set()
     refused: dict[int, dict[str, int]] = {}
     scale: tuple[ScaleRequested, ...] = ()
+    executor: ExecutorProfile | None = None
     problem = ""
     for record in records:
         if isinstance(record, ClusterUnreachable):
@@ -49,7 +54,7 @@ def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> E
             blocks.clear()
             asked.clear()
             continue
-        if record.type not in {"BlockRequested", "BlockHost", "UnblockHost", "ChangeBounds", "EpochRefused"}:
+        if record.type not in _USED:
             continue
         try:
             message = record.message()
@@ -66,6 +71,8 @@ def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> E
                 lifted.add(host)
             case ChangeBounds(least=least, most=most, by=by):
                 scale = (ScaleRequested(least=least, most=most, by=by, earlier=True),)
+            case DriverReady(executor=told):
+                executor = told
             case EpochRefused(epoch=epoch, refused=counts):
                 refused.setdefault(epoch, {}).update(counts)
     over = {host for host, block in blocks.items() if block.until_ms is not None and block.until_ms <= now_ms}
@@ -74,8 +81,15 @@ def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> E
         for host, block in sorted(blocks.items())
         if host not in over and block.by != SUBMIT and block.cause != "slow"
     )
-    told = tuple(EpochRefused(epoch=epoch, refused=counts) for epoch, counts in refused.items())
-    return Earlier(wishes=wishes, scale=scale, lifted=frozenset(lifted | over), refused=told, problem=problem)
+    late = tuple(EpochRefused(epoch=epoch, refused=counts) for epoch, counts in refused.items())
+    return Earlier(
+        wishes=wishes,
+        scale=scale,
+        executor=executor,
+        lifted=frozenset(lifted | over),
+        refused=late,
+        problem=problem,
+    )
 
 
 def _again(block: BlockHost, wish: BlockRequested | None, now_ms: int) -> BlockRequested:

@@ -32,8 +32,6 @@ class DriverEpoch:
         self._place = place
         self.epoch = epoch
         self._gate = Gate(place.host)
-        self.gate = self._gate.address
-        """``host:port`` that is open when executors may look for the driver."""
         self.port = next(port for port in iter(lambda: properties.free_port(place.host), 0) if port not in not_ports)
         self._address = f"{place.host}:{self.port}"
         self._properties = place.directory / f"{OWN_NAMES}spark.properties"
@@ -52,11 +50,25 @@ class DriverEpoch:
         """``host:port`` at which executors find the driver; the planned port until it is known to listen."""
         return self._address
 
+    @property
+    def gate(self) -> str:
+        """``host:port`` that is open when executors may look for the driver that are asked for now."""
+        return self._gate.address
+
     def listens_at(self, address: str) -> None:
         """The driver is ready and listens there: if the planned port is taken, Spark takes one of the next."""
         self._address = address
         self._ready = True
+
+    def open_gate(self) -> None:
+        """Executors may look for the driver."""
         self._gate.open()
+
+    def close_gate(self) -> None:
+        """No executor may that was asked for so far. Others wait at another gate."""
+        last = self._gate
+        self._gate = Gate(self._place.host)  # before the last one gives up its port, so that it has another
+        last.close()
 
     def start(self, *, awaits_negotiator: bool) -> int:
         """Start it; returns its process id. Its tasks start by Spark's own rule, or when the negotiator says so."""

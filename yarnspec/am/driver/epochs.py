@@ -99,6 +99,14 @@ class DriverEpochs:
         """The driver is ready for executors, and really listens there."""
         self._now.driver.listens_at(address)
 
+    def open_gate(self) -> None:
+        """Executors may look for the driver."""
+        self._now.driver.open_gate()
+
+    def close_gate(self) -> None:
+        """No executor may that was asked for so far."""
+        self._now.driver.close_gate()
+
     def start(self, *, awaits_negotiator: bool) -> int:
         """Start the driver; returns its process id. Its tasks start by Spark's own rule, or by the negotiator's."""
         return self._now.driver.start(awaits_negotiator=awaits_negotiator)

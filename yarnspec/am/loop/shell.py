@@ -66,6 +66,12 @@ class RestartableDriver(Protocol):
     def listens_at(self, address: str) -> None:
         """The driver really listens there: the planned port may have been taken."""
 
+    def open_gate(self) -> None:
+        """Executors may look for the driver."""
+
+    def close_gate(self) -> None:
+        """No executor may that was asked for so far."""
+
     def start(self, *, awaits_negotiator: bool) -> int:
         """Start it; returns its process id."""
 
@@ -244,8 +250,11 @@ class Shell:
                 # The name is that in the event log: `yarnspec events --type NAME` has all of the decision.
                 said = f"{type(group[0]).__name__} ({group[0].reason})"
                 self.post(events.ProblemNoticed(message=f"a decision was not carried out: {said}: {error}"))
-        if isinstance(event, events.DriverReady) and event.ui_url:
-            self._show_spark(event.ui_url)
+        if isinstance(event, events.DriverReady):
+            # Only now: the core may have given back executors that wait at the gate.
+            self._driver.open_gate()
+            if event.ui_url:
+                self._show_spark(event.ui_url)
         return answer
 
     def _record(self, message: Event | Command, now_ms: int) -> None:
@@ -296,6 +305,8 @@ class Shell:
         match command:
             case commands.BeginEpoch() | commands.StartDriver() | commands.StopDriver():
                 self._move_driver(command)
+            case commands.CloseGate():
+                self._driver.close_gate()
             case commands.RequestContainers():
                 self._request(command)
             case commands.ReleaseContainer(executor_id=executor_id):

@@ -35,6 +35,8 @@ class Profiles:
         )
         self._others: dict[int, ExecutorProfile] = {}
         self._local_tasks: dict[int, LocalTasks] = {}
+        if settings.executor_told is not None:
+            self.take_usual(settings.executor_told)
 
     @property
     def others(self) -> tuple[ExecutorProfile, ...]:

@@ -13,6 +13,7 @@ from yarnspec.core.messages.commands import (
     EXIT_FAILED,
     AbandonAttempt,
     BeginEpoch,
+    CloseGate,
     Command,
     FinishApplication,
     ReleaseContainer,
@@ -32,10 +33,10 @@ Route = Callable[[Any, int], list[Command]]
 class Driver:
     """Follows the driver of one attempt through its epochs.
 
-    ``goal`` says how many executors a new SparkContext is to have. ``context_over`` is called when a SparkContext is
-    gone with all its stages. ``context_begun`` is called when one has started, and told whether it is the driver's
-    first. ``epoch_over`` is called when the driver has died and another epoch will come. ``epoch_begun`` is called when
-    that epoch has begun, with its number and the reason.
+    ``goal`` says how many executors a new SparkContext is to have, and ``goal_again`` that of a driver that is started
+    again. ``context_over`` is called when a SparkContext is gone with all its stages. ``context_begun`` is called when
+    one has started, and told whether it is the driver's first. ``epoch_over`` is called when the driver has died and
+    another epoch will come. ``epoch_begun`` is called when that epoch has begun, with its number and the reason.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class Driver:
         timers: Timers,
         *,
         goal: Callable[[], int],
+        goal_again: Callable[[], int],
         release_held: Callable[[], None],
         context_over: Callable[[str], list[Command]],
         context_begun: Callable[[bool, int], list[Command]],
@@ -56,6 +58,7 @@ class Driver:
         self._lifecycle = lifecycle
         self._containers = containers
         self._goal = goal
+        self._goal_again = goal_again
         self._release_held = release_held
         self._seen = False
         self._context_over = context_over
@@ -94,12 +97,14 @@ class Driver:
         address = event.driver_url.rpartition("@")[2]
         commands: list[Command] = []
         again = lifecycle.ready or lifecycle.stopping
+        before = self._containers.profiles.usual
         resized = event.executor is not None and self._containers.profiles.take_usual(event.executor)
         if again:
             commands = self._retire("its SparkContext stopped, and another one started")
             self._containers.aim(self._goal())
         elif resized:
-            commands = self._retire("the program sets another size of executors than was submitted")
+            commands = self._retire("the program sets another size of executors than was asked for")
+            commands += self._tell_size(before, sum(isinstance(one, ReleaseContainer) for one in commands))
         elif lifecycle.address and address != lifecycle.address:
             commands = self._retire(f"it looks for the driver at {lifecycle.address}, which listens at {address}")
         lifecycle.address = address
@@ -119,7 +124,21 @@ class Driver:
             ReleaseContainer(executor_id=executor_id, reason=f"executor {executor_id} is of no use any more: {why}")
             for executor_id in self._containers.retire(why)
         ]
-        return self._context_over(why) + released
+        closed = [CloseGate(reason=f"executors that were asked for so far are of no use any more: {why}")]
+        return self._context_over(why) + (closed if released else []) + released
+
+    def _tell_size(self, before: ev.ExecutorProfile, given_back: int) -> list[Command]:
+        if not given_back:
+            return []
+        now = self._containers.profiles.usual
+        flags = [f"--executor-memory {now.heap_mb}m"] if now.heap_mb != before.heap_mb else []
+        flags += [f"--executor-cores {now.cores}"] if now.cores != before.cores else []
+        sooner = f"with {' '.join(flags)} at the submit" if flags else "if the submit has the same size"
+        said = (
+            f"the program sets executors of {now.memory_mb} MiB and {now.cores} cores: {given_back} containers of "
+            f"{before.memory_mb} MiB and {before.cores} cores are given back; the job starts sooner {sooner}"
+        )
+        return [Warn(reason=said)]
 
     def _finished(self, event: ev.DriverFinished, _now_ms: int) -> list[Command]:
         if not self._lifecycle.lives:
@@ -168,7 +187,7 @@ class Driver:
         epoch = self._lifecycle.epoch + 1
         self._lifecycle.begin(epoch)
         self._containers.begin_epoch(epoch)
-        self._containers.aim(self._goal())
+        self._containers.aim(self._goal_again())
         began = BeginEpoch(epoch=epoch, restart=self._restarts.count, reason=self._why_again)
         return [began, *self._epoch_begun(epoch, self._why_again, now_ms)]
 

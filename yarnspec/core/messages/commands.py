@@ -150,6 +150,13 @@ class DeclareReady(Command, frozen=True):
     """Tell Spark's scheduler backend that it is ready: the program goes on, and tasks start."""
 
 
+class CloseGate(Command, frozen=True):
+    """Keep executors from the driver that were asked for so far and have not registered.
+
+    They are given back, but YARN may start some of them first. Executors that are asked for from now on may come.
+    """
+
+
 class ChangeBounds(Command, frozen=True):
     """At least and at most so many executors are to be there from now on; ``reason`` says when it takes effect."""
 

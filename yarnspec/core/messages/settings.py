@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from yarnspec.core.messages.events import ExecutorProfile
 from yarnspec.core.options.blocklist import BlockSettings
 from yarnspec.core.options.detection import CommonDetectorSettings
 from yarnspec.core.options.placement import ExecutorSettings, PlacementSettings, ResourcesSettings
@@ -65,6 +66,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ``queue_label``: the node label of the hosts that YARN takes where executors have no ``executor_label``.
     ``executor_resources``: what an executor's container needs of further resource types, by YARN's name.
     ``executor_tasks_max``: so many tasks an executor runs at once at most, as they need such resources.
+    ``executor_told``: the size of executors that the program told in an earlier attempt; it may set one in its code.
 
     ``excluded_hosts`` are blocked before the first container is asked for, so no container can slip onto one while
     the negotiator starts. ``max_executor_failures`` of None means max(3, 2 x target), Spark's own rule. ``task_cpus``
@@ -82,6 +84,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     queue_label: str = ""
     executor_resources: dict[str, int] = {}
     executor_tasks_max: int | None = None
+    executor_told: ExecutorProfile | None = None
     task_cpus: float = 1
     registered_ratio: float = 0.8
     registered_wait_ms: int = 30_000

@@ -474,7 +474,7 @@ class EpochRecovery:
 
     def _outputs_reported(self, event: rec.OutputsReported, _now_ms: int) -> list[Command]:
         if event.executor_id:
-            self._saved_output_hosts.reported(event.host)
+            self._saved_output_hosts.reported(event.host, event.executor_id)
         elif event.served == event.found:
             self._saved_output_hosts.served(event.host, event.found)
         return []

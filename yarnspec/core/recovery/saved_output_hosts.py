@@ -71,8 +71,11 @@ class SavedOutputHosts:
         )
         return [self._timers.set(WINDOW_TIMER, now_ms + self._window_ms, said)]
 
-    def reported(self, host: str) -> None:
-        """An executor has taken over what it found there."""
+    def reported(self, host: str, executor_id: str) -> None:
+        """An executor has taken over what it found there. If it is about to end, another one has to."""
+        row = self._containers.row(executor_id)
+        if row is not None and row.state == "releasing":
+            return
         outputs = self._waiting.pop(host, None)
         if outputs is not None:
             self._said[host] = (

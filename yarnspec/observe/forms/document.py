@@ -303,7 +303,7 @@ class AskStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProfileStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """The executors of a resource profile beside the usual size: ``wanted`` by Spark, and the size of each.
+    """The executors of a resource profile, or the usual ones: ``wanted`` by Spark, and the size of each.
 
     ``memory_mb`` is the container's. ``slots``: how many tasks each runs at once. ``resources``: by YARN's name.
     """
@@ -328,6 +328,7 @@ class Relaxation(msgspec.Struct, frozen=True, kw_only=True):
 class StatusDocument(msgspec.Struct, frozen=True, kw_only=True):
     """An application at one moment.
 
+    ``usual_executor``: the size by the program's configuration; None before its SparkContext has told it.
     ``warnings``: each once; ``warning_counts``: how often, of those that came more than once.
     """
 
@@ -354,6 +355,7 @@ class StatusDocument(msgspec.Struct, frozen=True, kw_only=True):
     pending_reason: str = ""
     asks: tuple[AskStatus, ...] = ()
     relaxations: tuple[Relaxation, ...] = ()
+    usual_executor: ProfileStatus | None = None
     profiles: tuple[ProfileStatus, ...] = ()
     resources: ResourcesStatus | None = None
     stages: tuple[StageStatus, ...] = ()

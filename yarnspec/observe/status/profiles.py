@@ -11,9 +11,10 @@ from yarnspec.observe.forms.document import ProfileStatus
 
 
 class ProfilesFold:
-    """The profiles beside the usual size after each record."""
+    """The usual size and the profiles beside it after each record."""
 
     def __init__(self) -> None:
+        self._usual: ExecutorProfile | None = None
         self._sizes: dict[int, ExecutorProfile] = {}
         self._wanted: dict[int, int] = {}
         self._profile_of: dict[str, int] = {}
@@ -24,6 +25,8 @@ class ProfilesFold:
             case events.TargetExecutorsChanged(profiles=profiles):
                 self._sizes |= {one.id: one for one in profiles}
                 self._wanted = {one.id: one.count for one in profiles}
+            case events.DriverReady(executor=told):
+                self._usual = told
             case commands.RequestContainers(profile=profile) if profile is not None:
                 self._profile_of.update(dict.fromkeys(message.executor_ids, profile.id))
             case events.AttemptStarted():
@@ -38,17 +41,25 @@ class ProfilesFold:
         """The profile of an executor; 0 is the usual one."""
         return self._profile_of.get(executor_id, 0)
 
+    def usual(self, wanted: int) -> ProfileStatus | None:
+        """The usual size, of which so many are wanted; None before the program has told it."""
+        return None if self._usual is None else _status(self._usual, wanted)
+
     def status(self, used: Collection[int]) -> tuple[ProfileStatus, ...]:
         """The profiles of which executors are wanted, and those that are ``used``."""
         return tuple(
-            ProfileStatus(
-                id=one.id,
-                wanted=self._wanted.get(one.id, 0),
-                memory_mb=one.memory_mb,
-                cores=one.cores,
-                slots=one.slots,
-                resources=one.resources,
-            )
+            _status(one, self._wanted.get(one.id, 0))
             for one in self._sizes.values()
             if self._wanted.get(one.id) or one.id in used
         )
+
+
+def _status(profile: ExecutorProfile, wanted: int) -> ProfileStatus:
+    return ProfileStatus(
+        id=profile.id,
+        wanted=wanted,
+        memory_mb=profile.memory_mb,
+        cores=profile.cores,
+        slots=profile.slots,
+        resources=profile.resources,
+    )

@@ -139,6 +139,7 @@ class StatusFold:
             pending_reason=self._pending_reason if running < wanted and not ended else "",
             asks=self._asks.status(),
             relaxations=self._asks.relaxations(),
+            usual_executor=self._profiles.usual(self._wanted),
             profiles=self._profiles.status({one.profile for one in self._live.values()}),
             resources=self._resources.status(sum(host not in self._blocks for host in hosts)),
             stages=tuple(self._copies.with_metrics(stage) for stage in self._stages.newest()),
