@@ -371,17 +371,17 @@ class TestEverySlowTask:
         assert self.wide(answer) == []
 
     def test_the_block_lasts_although_other_tasks_there_end_well(self) -> None:
-        world = self.made(slots=4)
-        tasks = world.fill(0, 48)
-        world.pass_ms(1_000)
-        for index in set(range(48)).difference([1, *range(5, 36, 4)]):
-            world.end(tasks[index])
-        assert [one.host for one in self.wide(world.pass_ms(600))] == [H3]
-        for index in range(5, 36, 4):
-            world.end(tasks[index])
-        answer = world.pass_ms(50_000)
-        assert of(UnblockHost, answer) == []
-        assert [one.host for one in of(UnblockHost, world.pass_ms(20_000)) if one.level == "application"] == [H3]
+        world = self.made(blocks={"slow_duration_ms": 3_600_000})
+        self.slow_on(world, 0, 1)
+        answer = world.pass_ms(2_000)
+        assert [one.host for one in self.wide(answer)] == [H3]
+        for stage in range(1, 11):
+            tasks = world.fill(stage, 8)
+            answer += world.pass_ms(1_100)
+            for task_id in tasks:
+                answer += world.end(task_id)
+            answer += world.stage_ends(stage)
+        assert [one for one in of(UnblockHost, answer) if one.level == "application"] == []
 
     def test_a_further_slow_task_there_extends_the_block(self) -> None:
         world = self.made()
