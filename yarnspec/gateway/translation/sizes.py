@@ -111,6 +111,7 @@ def plan_sizes(properties: Mapping[str, str], options: Options, executor_label: 
     driver_overhead_mb = _overhead(properties, "spark.driver", driver_heap_mb)
     driver_cores = whole_number(properties.get("spark.driver.cores", "1"), "spark.driver.cores")
     am_cores = whole_number(properties.get("spark.yarn.am.cores", "1"), "spark.yarn.am.cores")
+    executor_resources, am_resources = resource_types.of_containers(properties)
     of_executors = {
         "spark.executor.memory": properties.get("spark.executor.memory", "1g"),
         "spark.executor.memoryOverhead": f"{executor_overhead_mb}m",
@@ -126,14 +127,14 @@ def plan_sizes(properties: Mapping[str, str], options: Options, executor_label: 
             cores=cores,
             task_cpus=task_cores,
             label=executor_label,
-            resources=resource_types.of_executor(properties),
+            resources=executor_resources,
             tasks_max=resource_types.tasks_at_once(properties),
         ),
         initial_executors=initial_executors(properties),
         driver_heap_mb=driver_heap_mb,
         am_memory_mb=driver_heap_mb + driver_overhead_mb + options.am.skein_memory_mb + options.am.negotiator_memory_mb,
         am_vcores=max(driver_cores, am_cores),
-        am_resources=resource_types.of_driver(properties),
+        am_resources=am_resources,
         properties={
             "spark.driver.memory": properties.get("spark.driver.memory", "1g"),
             "spark.driver.memoryOverhead": f"{driver_overhead_mb}m",
