@@ -27,17 +27,14 @@ PROPERTIES = {
 ENDS_WITHIN_S = 300.0
 SUBMITTED_WITHIN_S = 90.0
 HOSTS_BACK_S = 60.0
+TROUBLE = (AssertionError, subprocess.TimeoutExpired, YarnspecError)
+"""A run that ends with one of these did not come to its end in time, or the cluster did not answer."""
 ACTIVE = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING")
 
 
 def run(cluster: Cluster, scenario: Scenario, directory: Path) -> Run:
     """Run a scenario; `directory` gets what `yarnspec submit` printed and, after a failure, the containers' logs."""
-    try:
-        hosts_back(cluster)
-    except (NotInTimeError, YarnspecError):  # what the last seed did to the cluster must not be this one's
-        cluster.mini.stop()
-        cluster.mini.start()
-        hosts_back(cluster)
+    idle(cluster)
     directory.mkdir(parents=True, exist_ok=True)
     excluded = None if scenario.excluded is None else cluster.hosts[scenario.excluded % len(cluster.hosts)]
     name = f"soak-{scenario.seed}-{int(time.time())}"
@@ -62,7 +59,7 @@ def run(cluster: Cluster, scenario: Scenario, directory: Path) -> Run:
                 excluded=excluded,
             )
         )
-    except (AssertionError, subprocess.TimeoutExpired, YarnspecError) as error:
+    except TROUBLE as error:
         seconds = time.monotonic() - begun
         found.append(str(error))
     finally:
@@ -70,7 +67,7 @@ def run(cluster: Cluster, scenario: Scenario, directory: Path) -> Run:
         if application:
             attempts, outcome = _outcome(cluster, application)
             _keep_logs(cluster, application, directory, failed=bool(found) or result is None)
-            _end(cluster, application)
+            end(cluster, application)
     return Run(
         seed=scenario.seed,
         program=scenario.job + (f" {','.join(map(str, scenario.queries))}" if scenario.queries else ""),
@@ -88,8 +85,17 @@ def run(cluster: Cluster, scenario: Scenario, directory: Path) -> Run:
     )
 
 
-def hosts_back(cluster: Cluster) -> None:
-    """All hosts run, and no application does."""
+def idle(cluster: Cluster) -> None:
+    """All hosts run, and no application does: what one run did to the cluster must not be the next one's."""
+    try:
+        _hosts_back(cluster)
+    except (NotInTimeError, YarnspecError):
+        cluster.mini.stop()
+        cluster.mini.start()
+        _hosts_back(cluster)
+
+
+def _hosts_back(cluster: Cluster) -> None:
     for host in cluster.hosts:
         cluster.mini.host_start(host)
     hosts = len(cluster.hosts)
@@ -132,7 +138,7 @@ def _keep_logs(cluster: Cluster, application: str, directory: Path, *, failed: b
         (directory / path.name).write_text(path.read_text(errors="replace"))
 
 
-def _end(cluster: Cluster, application: str) -> None:
+def end(cluster: Cluster, application: str) -> None:
     """No run leaves an application to the next one."""
     if cluster.application(application).get("state") in ENDED:
         return
