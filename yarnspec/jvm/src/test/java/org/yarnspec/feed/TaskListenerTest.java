@@ -103,12 +103,12 @@ class TaskListenerTest {
             try (FakeCluster cluster = new FakeCluster(settings);
                     FeedClient client = new FeedClient(cluster.feed.port(), "token")) {
                 client.handedOver();
-                JavaRDD<Integer> numbers = cluster.context.parallelize(List.of(1), 1);
                 ResourceProfile tasks = new ResourceProfileBuilder()
                         .require(new TaskResourceRequests().cpus(1))
                         .build();
-                numbers.countAsync();
-                numbers.withResources(tasks).countAsync();
+                cluster.context.parallelize(List.of(1), 1).countAsync();
+                // Another RDD: Spark may still look at the first one.
+                cluster.context.parallelize(List.of(1), 1).withResources(tasks).countAsync();
                 List<Object> told =
                         client.rows(2).stream().map(row -> row.get("profile")).toList();
                 assertEquals(List.of(0L, dynamic ? tasks.id() : 0L), told);
