@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from yarnspec.cli.groups import SuggestingGroup
-from yarnspec.cli.printing import Form, output_option, sources_options
+from yarnspec.cli.printing import Form, output_option, plain, sources_options
 from yarnspec.options import Loaded
 from yarnspec.yarn.hadoop.option_files import load_options
 
@@ -52,6 +52,6 @@ def _print_table(loaded: Loaded, *, origin: bool) -> None:
     table = Table("option", "value", *(["origin"] if origin else []), box=None, pad_edge=False)
     for key, value in loaded.values().items():
         shown = str(value).lower() if isinstance(value, bool) else str(value)
-        table.add_row(key, shown, *([loaded.origins[key]] if origin else []))
+        table.add_row(key, plain(shown), *([plain(loaded.origins[key])] if origin else []))
     # A pipe has no width: nothing may be cut off there.
     Console(file=sys.stdout, width=None if sys.stdout.isatty() else 10_000, highlight=False).print(table)

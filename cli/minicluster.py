@@ -163,10 +163,12 @@ def _print_tables(document: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from yarnspec.cli.printing import plain
+
     console = Console(highlight=False)
     for key in ("home", "state", "resource_manager", "default_fs", "while_pid"):
         if document.get(key) is not None:
-            console.print(f"{key.replace('_', ' ')}: {document[key]}", soft_wrap=True)
+            console.print(plain(f"{key.replace('_', ' ')}: {document[key]}"), soft_wrap=True)
     for key, columns in (
         ("daemons", ("name", "state", "pid")),
         ("hosts", ("host", "state", "containers", "used_memory_mb", "used_vcores", "slow")),
@@ -174,7 +176,7 @@ def _print_tables(document: dict[str, Any]) -> None:
         if document[key]:
             table = Table(*(column.replace("_", " ") for column in columns), box=None)
             for row in document[key]:
-                table.add_row(*("" if row[column] is None else str(row[column]) for column in columns))
+                table.add_row(*(plain(row[column]) for column in columns))
             console.print()
             console.print(table)
 

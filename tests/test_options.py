@@ -45,6 +45,14 @@ def test_dotted_names_work_in_the_file_too(tmp_path: Path) -> None:
     assert options.load(file, (), {}).options.placement.mode == "blacklist"
 
 
+def test_a_list_of_hosts_may_be_one_of_yaml(tmp_path: Path) -> None:
+    file = write(tmp_path / "o.yaml", "blocklist:\n  never_hosts: [w1, w2]\nplacement.mode: auto\n")
+    assert options.load(file, (), {}).options.blocklist.never == ("w1", "w2")
+    assert options.load(None, ["blocklist.never_hosts=[w1, w2]"], {}).options.blocklist.never == ("w1", "w2")
+    with pytest.raises(UsageError, match="must be text"):
+        options.load(write(tmp_path / "o.yaml", "placement.mode: [auto]\n"), (), {})
+
+
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
@@ -425,3 +433,5 @@ def test_config_show_names_origins_and_warns_on_stderr() -> None:
     assert "is deprecated: it is resources.wait_timeout=7 min now" in result.stderr
     table = CliRunner().invoke(command, ["show", "--origin"]).stdout
     assert re.search(r"placement\.mode +auto +default", table)
+    table = CliRunner().invoke(command, ["show", "--set", "blocklist.cluster_directory=/a[b]/c"]).stdout
+    assert re.search(r"blocklist\.cluster_directory +/a\[b\]/c", table)

@@ -122,12 +122,15 @@ class Field:
             raise ValueError(f"'{text}' is none of {', '.join(choices)}.{suggest(text, choices)}")
         if not text and not self.may_be_empty:
             raise ValueError("it must not be empty")
-        return text
+        # A flag and the environment are no YAML, but a list may look like YAML's there, too.
+        return text.removeprefix("[").removesuffix("]") if self.is_list else text
 
     def schema(self) -> dict[str, object]:
         """The JSON Schema of the value as the configuration file has it."""
         if self.unit:
             return {"type": ["string", "integer"]}
+        if self.is_list:
+            return {"type": ["string", "array"], "items": {"type": "string"}}
         if self.kind in _JSON_TYPES:
             return {"type": _JSON_TYPES[self.kind]}
         choices = typing.get_args(self.kind)
@@ -154,6 +157,11 @@ class Field:
     def may_be_empty(self) -> bool:
         """Whether it is a text that may be empty."""
         return any(isinstance(bound, msgspec.Meta) and bound.min_length == 0 for bound in typing.get_args(self.bounds))
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is a list, as a text with commas."""
+        return any(isinstance(bound, msgspec.Meta) and bound.extra for bound in typing.get_args(self.bounds))
 
     @property
     def may_be_zero(self) -> bool:
@@ -336,6 +344,8 @@ def _flatten(content: object, where: str, prefix: str = "") -> dict[str, Value]:
             flat |= _flatten(value, where, key)
         elif isinstance(value, (str, int, float, bool)):
             flat[key] = value
+        elif isinstance(value, list) and key in fields() and fields()[key].is_list:
+            flat[key] = ",".join(str(one) for one in value)
         else:
             raise UsageError(f"{where}: the value of '{key}' must be text, a number or true/false, not {value!r}")
     return flat

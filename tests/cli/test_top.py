@@ -78,6 +78,7 @@ class TestSchema:
         check = jsonschema.Draft202012Validator(schema)
         check.validate(json.loads(yarnspec("config", "show", "-o", "json").out))
         check.validate({"placement": {"mode": "blacklist", "spread_wait": "2 s"}})
+        check.validate({"blocklist": {"never_hosts": ["w1", "w2"]}})
         assert not check.is_valid({"placement": {"spread_wiat": "2 s"}})
         assert not check.is_valid({"placement": {"mode": "no such mode"}})
 

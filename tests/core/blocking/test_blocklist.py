@@ -53,8 +53,9 @@ def test_a_block_expires_by_its_timer_with_a_reason(world: World) -> None:
 
 
 def test_a_host_that_spark_excludes_gets_no_container_until_spark_takes_it_again(world: World) -> None:
-    answer = world.tell(ev.HostExcluded(host=H3, failures=2))
+    answer = world.tell(ev.HostExcluded(host=H3, failures=2, timeout_ms=3 * 3_600_000))
     block = only(BlockHost, answer)
+    assert block.until_ms == world.now_ms + 3 * 3_600_000
     assert "2 of its executors failed tasks" in block.reason
     assert only(UpdatePlacement, answer).blocked_hosts == (H3,)
     answer = world.tell(ev.HostUnexcluded(host=H3))

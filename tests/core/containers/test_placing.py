@@ -414,10 +414,19 @@ def test_executors_that_are_near_data_already_count() -> None:
 
 def test_containers_that_are_asked_for_near_data_count() -> None:
     world = begun(executors=0)
-    world.tell(near(2, 8, 0, 4, 4))
-    assert targets(world) == {HOSTS[1]: 1, HOSTS[2]: 1}
+    world.tell(near(2, 8, 0, 8))
+    assert targets(world) == {HOSTS[1]: 2}
     world.tell(near(4, 8, 0, 4, 4))
     assert targets(world) == {HOSTS[1]: 2, HOSTS[2]: 2}
+
+
+def test_thousands_of_containers_are_asked_for_where_tens_of_thousands_of_tasks_have_data() -> None:
+    shares_of = {f"host{number}": 16 if number < 64 else 48 for number in range(128)}
+    world = begun(free=dict.fromkeys(shares_of, 64), executors=0)
+    local = ev.LocalTasks(tasks=32_768, total=32_768, hosts={host: 8 * share for host, share in shares_of.items()})
+    world.tell(ev.TargetExecutorsChanged(count=4_096, local_tasks=(local,)))
+    assert targets(world) == shares_of
+    assert {one.rule for one in wanted(world).values()} == {"prefer"}
 
 
 def test_more_than_the_tasks_with_data_can_use_are_spread() -> None:

@@ -370,6 +370,19 @@ class TestEverySlowTask:
         assert [one.host for one in of(UnblockHost, answer) if one.level == "application"] == [H3]
         assert self.wide(answer) == []
 
+    def test_the_block_lasts_although_other_tasks_there_end_well(self) -> None:
+        world = self.made(blocks={"slow_duration_ms": 3_600_000})
+        self.slow_on(world, 0, 1)
+        answer = world.pass_ms(2_000)
+        assert [one.host for one in self.wide(answer)] == [H3]
+        for stage in range(1, 11):
+            tasks = world.fill(stage, 8)
+            answer += world.pass_ms(1_100)
+            for task_id in tasks:
+                answer += world.end(task_id)
+            answer += world.stage_ends(stage)
+        assert [one for one in of(UnblockHost, answer) if one.level == "application"] == []
+
     def test_a_further_slow_task_there_extends_the_block(self) -> None:
         world = self.made()
         self.slow_on(world, 0, 1)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from yarnspec.errors import UsageError
-from yarnspec.gateway.translation.resource_types import of_driver, of_executor, tasks_at_once
+from yarnspec.gateway.translation.resource_types import of_containers, tasks_at_once
 from yarnspec.gateway.translation.sizes import plan_sizes
 from yarnspec.options import default_options
 
@@ -24,12 +26,10 @@ def test_sparks_names_become_yarns() -> None:
         "spark.yarn.am.resource.acme.io/nib.amount": "2",
         "spark.yarn.resourceFpgaDeviceName": "acme.io/fpga",
     }
-    assert of_executor(properties) == {"yarn.io/gpu": 2, "pen": 1, "acme.io/nib": 3}
-    assert of_driver(properties) == {"acme.io/fpga": 1, "acme.io/nib": 2}
     sizes = plan_sizes(properties, default_options())
-    assert sizes.executor.resources == of_executor(properties)
-    assert sizes.am_resources == of_driver(properties)
-    assert of_executor({}) == of_driver({}) == {}
+    assert sizes.executor.resources == {"yarn.io/gpu": 2, "pen": 1, "acme.io/nib": 3}
+    assert sizes.am_resources == {"acme.io/fpga": 1, "acme.io/nib": 2}
+    assert of_containers({}) == ({}, {})
 
 
 @pytest.mark.parametrize(
@@ -58,6 +58,15 @@ def test_what_is_wrong_is_named(properties: dict[str, str], why: str) -> None:
         plan_sizes(properties, default_options())
 
 
+def test_everything_that_may_not_be_there_is_named_at_once() -> None:
+    keys = [f"spark.yarn.{role}.resource.memory.amount" for role in ("executor", "am", "driver")]
+    for role, device in itertools.product(("executor", "driver"), ("gpu", "fpga")):
+        keys += [f"spark.{role}.resource.{device}.amount", f"spark.yarn.{role}.resource.yarn.io/{device}.amount"]
+    with pytest.raises(UsageError) as caught:
+        plan_sizes(dict.fromkeys(keys, "1"), default_options())
+    assert all(key in caught.value.message for key in keys)
+
+
 @pytest.mark.parametrize(
     ("executor", "task", "at_once"), [("2", "1", 2), ("2", "0.5", 4), ("3", "2", 1), ("4", "2", 2), ("1", "0.3", 3)]
 )
@@ -73,4 +82,4 @@ def test_resources_limit_the_tasks_that_run_at_once(executor: str, task: str, at
 def test_any_names_and_amounts_are_asked_for_as_they_are(amounts: dict[str, int]) -> None:
     properties = {f"spark.yarn.executor.resource.{name}.amount": str(amount) for name, amount in amounts.items()}
     if "mb" not in amounts:
-        assert of_executor(properties) == {name: amount for name, amount in amounts.items() if amount}
+        assert of_containers(properties) == ({name: amount for name, amount in amounts.items() if amount}, {})

@@ -82,8 +82,6 @@ def test_the_sizes_are_told_to_spark_as_the_user_wrote_them() -> None:
         ("spark.executor.memoryOverheadFactor", "none", "spark.executor.memoryOverheadFactor"),
         ("spark.executor.memoryOverheadFactor", "nan", "spark.executor.memoryOverheadFactor"),
         ("spark.memory.offHeap.enabled", "yes", "spark.memory.offHeap.enabled"),
-        ("spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size"),
-        ("spark.task.cpus", "2", "--executor-cores"),
         ("spark.task.cpus", "0", "spark.task.cpus"),
         ("spark.task.cpus", "half", "spark.task.cpus"),
     ],
@@ -92,6 +90,30 @@ def test_a_malformed_size_is_a_usage_error_with_the_flags_name(key: str, value: 
     with pytest.raises(UsageError, match=re.escape(flag)) as caught:
         plan_sizes({key: value}, default_options())
     assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "too_little", "flag"),
+    [
+        ({"spark.task.cpus": "2"}, {"spark.executor.cores": "1"}, "--executor-cores"),
+        ({"spark.memory.offHeap.enabled": "true"}, {"spark.memory.offHeap.size": "0"}, "spark.memory.offHeap.size"),
+    ],
+)
+def test_a_size_that_the_program_may_still_set_is_a_warning(
+    given: dict[str, str], too_little: dict[str, str], flag: str
+) -> None:
+    (warning,) = plan_sizes(given, default_options()).warnings
+    assert warning.startswith(flag)
+    assert "unless the program sets" in warning
+    with pytest.raises(UsageError, match=re.escape(flag)):
+        plan_sizes(given | too_little, default_options())
+
+
+def test_the_rule_of_the_overhead_is_told_to_a_program_that_sets_another_memory() -> None:
+    given = {"spark.executor.memoryOverheadFactor": "0.4", "spark.executor.minMemoryOverhead": "1g"}
+    sizes = plan_sizes(given, default_options())
+    assert given.keys() <= set(sizes.of_executors)
+    assert given.items() <= sizes.properties.items()
 
 
 def test_a_task_may_want_a_part_of_a_core() -> None:

@@ -189,6 +189,7 @@ def test_owned_properties_are_left_out_with_a_warning_that_says_why() -> None:
         (conf("spark.executor.extraJavaOptions='x"), "cannot be split"),
         (conf("spark.executor.maxNumFailures=-1"), "spark.executor.maxNumFailures"),
         (["--spark-jars", "relative/dir"], "--spark-jars"),
+        (conf("spark.yarn.archive=/opt/spark.zip"), "spark.yarn.archive /opt/spark.zip"),
         (conf("spark.yarn.archive=local:/opt/spark.zip"), "spark.yarn.archive local:/opt/spark.zip"),
         (conf("spark.yarn.archive=local:///opt/spark.zip"), "spark.yarn.archive local:///opt/spark.zip"),
     ],

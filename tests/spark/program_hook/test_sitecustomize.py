@@ -81,7 +81,7 @@ class SparkSession:
             return SparkContext(self.conf)
 """,
 }
-SIZED = {"spark.driver.memory": "2g", "spark.driver.memoryOverhead": "384m"}
+SIZED = {"spark.driver.memory": "2g", "spark.driver.memoryOverhead": "384m", "spark.executor.instances": "4"}
 DEFAULTS = {"spark.executor.memory": "2g", "spark.executor.cores": "2"}
 OWNED = {"spark.master": "yarn", "spark.driver.host": "127.0.0.3", **SIZED}
 PLANNED_VALUES = {"spark.executor.extraClassPath": "/opt/x", "spark.yarn.queue": "q"}
@@ -187,12 +187,13 @@ def test_a_key_that_yarnspec_owns_keeps_our_value_and_is_warned_about(program: P
 def test_of_a_size_the_warning_says_where_it_belongs(program: Program) -> None:
     done = program.run(
         f"{IMPORT}b = SparkSession.Builder().master('yarn').config('spark.driver.memory', '4g')\n"
-        "b.config('spark.driver.memoryOverhead', '1g').getOrCreate()\n"
+        "b.config('spark.driver.memoryOverhead', '1g').config('spark.executor.instances', '9').getOrCreate()\n"
     )
     assert ran_with(done)["spark.driver.memory"] == "2g"
     said = {line["key"]: line["message"] for line in program.report}
     assert said["spark.driver.memory"].endswith("; give yours to the submit (--driver-memory)")
     assert said["spark.driver.memoryOverhead"].endswith("; give yours to the submit (--conf)")
+    assert said["spark.executor.instances"].endswith("; give yours to the submit (--max-executors)")
 
 
 def test_the_size_of_executors_is_the_programs_to_set(program: Program) -> None:

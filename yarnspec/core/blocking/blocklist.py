@@ -29,8 +29,6 @@ __all__ = ["SUBMIT", "TIMER_FAMILY", "Block", "Blocklist"]
 SUBMIT = "yarnspec submit"
 """The author of exclusions at submit. The blank tells it from a user's name."""
 SPARK = "Spark's excludeOnFailure"
-_EXCLUDED_MS = 3_600_000
-"""As long as ``spark.excludeOnFailure.timeout`` by default. Automatic blocks end at some time, whatever Spark says."""
 _EVERY_STAGE = (-1, -1)
 
 
@@ -194,10 +192,10 @@ class Blocklist:
         return [self.lift(one, said) for one in found]
 
     def excluded_by_spark(self, event: HostExcluded, now_ms: int) -> list[Command]:
-        """Keep containers off a host on which Spark starts no task."""
+        """Keep containers off a host on which Spark starts no task, as long as Spark does at most."""
         said = f"{event.failures} of its executors failed tasks"
         wish = BlockRequested(
-            host=event.host, reason=said, by=SPARK, duration_ms=_EXCLUDED_MS, automatic=True, cause="faulty"
+            host=event.host, reason=said, by=SPARK, duration_ms=event.timeout_ms, automatic=True, cause="faulty"
         )
         return self.request(wish, now_ms)
 

@@ -11,7 +11,7 @@ systems complain: "do not lose a host on one guess". So the level of a block fol
 
 In each case running executors and tasks stay on the host (MARK_BLOCKED). No host is blocked while the remaining work
 would end sooner with it. A host that comes back is blocked again only for what its tasks show from then on. A host
-whose tasks prove it healthy comes back before its time.
+whose tasks prove it healthy comes back before its time, unless it is blocked for a single slow task.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from yarnspec.core.slowness.host_speed import HostSpeeds, HostVerdict
 from yarnspec.core.tasks.task_table import StageKey, TaskTable
 
 BY = "slow-task detector"
+BY_EVERY_SLOW_TASK = "blocklist.every_slow_task"
 
 _ASK_AGAIN_MS = 60_000
 
@@ -128,10 +129,13 @@ class SlowHostPolicy:
         )
 
     def cleared(self, now_ms: int) -> list[Command]:
-        """End blocks of hosts whose tasks have proved healthy since."""
+        """End blocks of hosts whose tasks have proved healthy since.
+
+        One slow task is no matter of its host's speed, so what other tasks prove does not end its block.
+        """
         done: list[Command] = []
         for block in self._blocklist.wide:
-            if block.cause != "slow" or not block.automatic or block.executor_id:
+            if block.cause != "slow" or not block.automatic or block.executor_id or block.by == BY_EVERY_SLOW_TASK:
                 continue
             proof = self._speeds.healthy(block.host, block.since_ms)
             if proof is not None:
@@ -145,10 +149,10 @@ class SlowHostPolicy:
         for host, one in self._every.hosts(worst, now_ms).items():
             said = (
                 f"task {one.stage.stage}.{one.index} is slow there: {one.verdict.reason}; the host of every slow task "
-                "is blocked (blocklist.every_slow_task)"
+                f"is blocked ({BY_EVERY_SLOW_TASK})"
             )
             self._notes.add(host, "blocked for a task", f"to be blocked: {said}", now_ms)
-            wishes.append(BlockRequested(host=host, reason=said, by=BY, automatic=True, cause="slow"))
+            wishes.append(BlockRequested(host=host, reason=said, by=BY_EVERY_SLOW_TASK, automatic=True, cause="slow"))
         return wishes
 
     def _by_speed(self, asked: set[str], now_ms: int) -> tuple[list[BlockRequested], list[SlowHostNotBlocked]]:

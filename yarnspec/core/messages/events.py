@@ -114,13 +114,14 @@ class UnblockRequested(Event, frozen=True):
 class HostExcluded(Event, frozen=True):
     """Spark starts no task of any stage on a host until it says otherwise: so many executors there failed tasks.
 
-    Told only with ``spark.excludeOnFailure.enabled``.
+    Told only with ``spark.excludeOnFailure.enabled``. ``timeout_ms``: ``spark.excludeOnFailure.timeout``.
     """
 
     MESSAGE = "host_excluded"
 
     host: str
     failures: int = 0
+    timeout_ms: int = 3_600_000
 
 
 class HostUnexcluded(Event, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from yarnspec.core.options.types import Count, TextOrNone
+from yarnspec.core.options.types import Count, HostList
 
 
 class BlockSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -13,10 +13,10 @@ class BlockSettings(msgspec.Struct, frozen=True, kw_only=True):
     enabled: bool = True
     """Whether yarnspec blocks hosts by itself. Hosts that users and admins block are blocked in any case."""
 
-    never_hosts: TextOrNone = ""
-    """Hosts that yarnspec never blocks by itself, as YARN names them, separated by commas. Slow and failing tasks do
-    not keep these hosts out. A task that failed there may run there again. `yarnspec hosts`, `--exclude-hosts` and the
-    cluster's list still do."""
+    never_hosts: HostList = ""
+    """Hosts that yarnspec never blocks by itself, as YARN names them, separated by commas (`[w1, w2]` works, too). Slow
+    and failing tasks do not keep these hosts out. A task that failed there may run there again. `yarnspec hosts`,
+    `--exclude-hosts` and the cluster's list still do."""
 
     slow_duration_ms: int = 60_000
     """How long a slow host stays blocked, unless its tasks prove it healthy before."""

@@ -155,6 +155,7 @@ def prepare(
         warnings=(
             *read.loaded.warnings,
             *translation.warnings,
+            *sizes.warnings,
             *recovery.fewer_attempts(translation.yarn.max_attempts, read.loaded.asked, plan.max_attempts),
             *recovery.fewer_restarts(translation.options, read.loaded.asked, plan.max_attempts),
             *shuffleservice.warnings(translation.properties, cluster.conf, cluster.rm.configuration),

@@ -33,14 +33,17 @@ _SIZES = {
 _WHOLE = re.compile(r"[0-9]+", re.ASCII)
 
 
-def of_executor(given: Mapping[str, str]) -> dict[str, int]:
-    """The resource types of an executor's container; raise UsageError, naming the property at fault."""
-    return _of(given, _EXECUTOR, (_YARN_EXECUTOR,), "executor")
+def of_containers(given: Mapping[str, str]) -> tuple[dict[str, int], dict[str, int]]:
+    """The resource types of an executor's container, and of the AM container, in which the driver runs.
 
-
-def of_driver(given: Mapping[str, str]) -> dict[str, int]:
-    """The resource types of the AM container, in which the driver runs; raise UsageError, naming the property."""
-    return _of(given, _DRIVER, (_YARN_DRIVER, _YARN_AM), "driver")
+    Raise UsageError, naming all properties that must not be there.
+    """
+    wrong: list[str] = []
+    executor = _of(given, _EXECUTOR, (_YARN_EXECUTOR,), "executor", wrong)
+    driver = _of(given, _DRIVER, (_YARN_DRIVER, _YARN_AM), "driver", wrong)
+    if wrong:
+        raise UsageError("; ".join(wrong))
+    return executor, driver
 
 
 def tasks_at_once(given: Mapping[str, str]) -> int | None:
@@ -65,23 +68,20 @@ def yarn_names(given: Mapping[str, str]) -> dict[str, str]:
     return {name: given.get(key, usual) for name, (key, usual) in _DEVICES.items()}
 
 
-def _of(given: Mapping[str, str], sparks: str, yarns: tuple[str, ...], role: str) -> dict[str, int]:
+def _of(given: Mapping[str, str], sparks: str, yarns: tuple[str, ...], role: str, wrong: list[str]) -> dict[str, int]:
     names = yarn_names(given)
     found: dict[str, int] = {}
     told: dict[str, str] = {}
     for name, amount in _amounts(given, sparks).items():
         found[names.get(name, name)] = amount
         told[names.get(name, name)] = f"{sparks}{name}{_AMOUNT}"
-    amounts = {prefix: _amounts(given, prefix) for prefix in yarns}
-    sizes = [
-        (f"{prefix}{name}{_AMOUNT}", _SIZES[name]) for prefix in yarns for name in amounts[prefix] if name in _SIZES
-    ]
-    if sizes:
-        raise UsageError("; ".join(f"{key}: use spark.{role}.{size} instead" for key, size in sizes))
     for prefix in yarns:
-        for name, amount in amounts[prefix].items():
-            if name in told:
-                raise UsageError(f"{prefix}{name}{_AMOUNT}: {told[name]} asks for the same; give one of them")
+        for name, amount in _amounts(given, prefix).items():
+            key = f"{prefix}{name}{_AMOUNT}"
+            if name in _SIZES:
+                wrong.append(f"{key}: use spark.{role}.{_SIZES[name]} instead")
+            elif name in told:
+                wrong.append(f"{key}: {told[name]} asks for the same; give one of them")
             found[name] = max(amount, found.get(name, 0))
     return {name: amount for name, amount in sorted(found.items()) if amount}
 

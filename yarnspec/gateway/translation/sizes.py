@@ -24,7 +24,14 @@ DEFAULT_EXECUTORS = 2
 
 _INSTANCES = "spark.executor.instances"
 _DEFAULT_OVERHEAD = "spark.yarnspec.executor.defaultMemoryOverhead"
-_MORE_OF_EXECUTORS = ("spark.executor.pyspark.memory", "spark.memory.offHeap.enabled", "spark.memory.offHeap.size")
+_MORE_OF_EXECUTORS = (
+    "spark.executor.pyspark.memory",
+    "spark.memory.offHeap.enabled",
+    "spark.memory.offHeap.size",
+    # Of these the overhead of another memory follows (ProfileSizes in the driver's JVM).
+    "spark.executor.memoryOverheadFactor",
+    "spark.executor.minMemoryOverhead",
+)
 _MEBIBYTE = 1024**2
 _LETTERS = {"b": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _SIZE = re.compile(r"([0-9]+)(b|[kmgtp](?:|i|b|ib))?", re.ASCII)
@@ -39,7 +46,7 @@ class Sizes(msgspec.Struct, frozen=True, kw_only=True):
     """The sizes that are asked of YARN.
 
     ``properties``: the Spark properties that belong to these sizes. The program may set those in
-    ``of_executors`` itself. What it says of the others comes too late.
+    ``of_executors`` itself. What it says of the others comes too late. ``warnings``: what it still has to set.
     """
 
     executor: ExecutorSize
@@ -50,6 +57,7 @@ class Sizes(msgspec.Struct, frozen=True, kw_only=True):
     am_resources: dict[str, int] = {}
     properties: dict[str, str]
     of_executors: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def memory_mb(text: str, name: str, default_unit: str = "m") -> int:
@@ -94,15 +102,16 @@ def plan_sizes(properties: Mapping[str, str], options: Options, executor_label: 
     executor_overhead_mb = _overhead(properties, "spark.executor", executor_heap_mb)
     cores = whole_number(properties.get("spark.executor.cores", "1"), "spark.executor.cores")
     task_cores = _number(properties.get("spark.task.cpus", "1"), "spark.task.cpus")
+    warnings: list[str] = []
     if task_cores > cores:
-        raise UsageError(
-            f"--executor-cores: a task needs {task_cores:g} cores (spark.task.cpus), an executor has {cores}"
-        )
+        said = f"--executor-cores: a task needs {task_cores:g} cores (spark.task.cpus), an executor has {cores}"
+        _left_to_program(properties, "spark.executor.cores", said, warnings)
     python_mb = memory_mb(properties.get("spark.executor.pyspark.memory", "0"), "spark.executor.pyspark.memory")
     driver_heap_mb = _heap(properties, "spark.driver.memory")
     driver_overhead_mb = _overhead(properties, "spark.driver", driver_heap_mb)
     driver_cores = whole_number(properties.get("spark.driver.cores", "1"), "spark.driver.cores")
     am_cores = whole_number(properties.get("spark.yarn.am.cores", "1"), "spark.yarn.am.cores")
+    executor_resources, am_resources = resource_types.of_containers(properties)
     of_executors = {
         "spark.executor.memory": properties.get("spark.executor.memory", "1g"),
         "spark.executor.memoryOverhead": f"{executor_overhead_mb}m",
@@ -114,18 +123,18 @@ def plan_sizes(properties: Mapping[str, str], options: Options, executor_label: 
     return Sizes(
         executor=ExecutorSize(
             heap_mb=executor_heap_mb,
-            container_memory_mb=executor_heap_mb + executor_overhead_mb + python_mb + _off_heap(properties),
+            container_memory_mb=executor_heap_mb + executor_overhead_mb + python_mb + _off_heap(properties, warnings),
             cores=cores,
             task_cpus=task_cores,
             label=executor_label,
-            resources=resource_types.of_executor(properties),
+            resources=executor_resources,
             tasks_max=resource_types.tasks_at_once(properties),
         ),
         initial_executors=initial_executors(properties),
         driver_heap_mb=driver_heap_mb,
         am_memory_mb=driver_heap_mb + driver_overhead_mb + options.am.skein_memory_mb + options.am.negotiator_memory_mb,
         am_vcores=max(driver_cores, am_cores),
-        am_resources=resource_types.of_driver(properties),
+        am_resources=am_resources,
         properties={
             "spark.driver.memory": properties.get("spark.driver.memory", "1g"),
             "spark.driver.memoryOverhead": f"{driver_overhead_mb}m",
@@ -134,6 +143,7 @@ def plan_sizes(properties: Mapping[str, str], options: Options, executor_label: 
         | ({_INSTANCES: properties[_INSTANCES]} if options.resources.min_executors and _INSTANCES in properties else {})
         | of_executors,
         of_executors=tuple(of_executors),
+        warnings=tuple(warnings),
     )
 
 
@@ -195,13 +205,22 @@ def _number(text: str, name: str) -> float:
     return number
 
 
-def _off_heap(properties: Mapping[str, str]) -> int:
+def _off_heap(properties: Mapping[str, str], warnings: list[str]) -> int:
     if not truth(properties.get("spark.memory.offHeap.enabled", "false"), "spark.memory.offHeap.enabled"):
         return 0
-    size_mb = memory_mb(properties.get("spark.memory.offHeap.size", "0"), "spark.memory.offHeap.size", default_unit="b")
+    key = "spark.memory.offHeap.size"
+    size_mb = memory_mb(properties.get(key, "0"), key, default_unit="b")
     if size_mb == 0:
-        raise UsageError("spark.memory.offHeap.size: it must be 1m or more when spark.memory.offHeap.enabled is true")
+        said = f"{key}: it must be 1m or more when spark.memory.offHeap.enabled is true"
+        _left_to_program(properties, key, said, warnings)
     return size_mb
+
+
+def _left_to_program(properties: Mapping[str, str], key: str, said: str, warnings: list[str]) -> None:
+    """Refuse a value that somebody gave. If nobody gave one, the program may still set it in its code."""
+    if key in properties:
+        raise UsageError(said)
+    warnings.append(f"{said}; unless the program sets {key} in its code, it ends with Spark's error")
 
 
 def _named(name: str) -> str:

@@ -115,7 +115,11 @@ YARN_KEYS: tuple[YarnKey, ...] = (
     YarnKey("spark.yarn.user.classpath.first", "translated", "`spark.driver.` and `spark.executor.userClassPathFirst`"),
     YarnKey("spark.yarn.shuffle.server.recovery.disabled", "warned", "has no effect: it is told by Spark's AM only"),
     # Files
-    YarnKey("spark.yarn.archive", "translated", "`--spark-jars`; that flag wins"),
+    YarnKey(
+        "spark.yarn.archive",
+        "translated",
+        "`--spark-jars`, which wins: an archive in HDFS; one of the gateway or the hosts is refused",
+    ),
     YarnKey(
         "spark.yarn.jars",
         "translated",

@@ -37,7 +37,7 @@ _KEPT_CAUSES = 4
 _KEPT_CHARACTERS = 4 * 1024 * 1024
 _WRITES = "spark.yarnspec.writes"  # read by Sinks.java
 _BYTES = "yarnspec-bytes:"  # written by spark/driver.py
-_FLAGS = {"spark.driver.memory": "--driver-memory"}
+_FLAGS = {"spark.driver.memory": "--driver-memory", "spark.executor.instances": "--max-executors"}
 
 
 def _die_with_the_jvm() -> None:

@@ -66,7 +66,8 @@ public final class ClusterManager implements ExternalClusterManager {
         LiveListenerBus bus = context.listenerBus();
         // The rows first: events that follow on them say how many there were.
         bus.addToQueue(new TaskListener(bridge.tasks(), blocking.stages()), ApplicationFeed.QUEUE);
-        bus.addToQueue(new ApplicationFeed(bus, bridge.outbox(), bridge.tasks(), progress), ApplicationFeed.QUEUE);
+        ApplicationFeed feed = new ApplicationFeed(bus, context.conf(), bridge.outbox(), bridge.tasks(), progress);
+        bus.addToQueue(feed, ApplicationFeed.QUEUE);
         return backend;
     }
 

@@ -4,6 +4,8 @@ import com.codahale.metrics.Counter;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import java.util.HashSet;
 import java.util.Set;
+import org.apache.spark.SparkConf;
+import org.apache.spark.scheduler.HealthTracker;
 import org.apache.spark.scheduler.JobFailed;
 import org.apache.spark.scheduler.LiveListenerBus;
 import org.apache.spark.scheduler.SparkListener;
@@ -33,12 +35,14 @@ public final class ApplicationFeed extends SparkListener {
     private final TaskFeed tasks;
     private final Progress progress;
     private final Counter droppedBySpark;
+    private final long excludedMs;
     private final Set<Integer> ofStreams = new HashSet<>();
     private long droppedTold;
 
     /** Events that follow on tasks say how many rows the feed of tasks had taken by then: the two are read apart. */
-    public ApplicationFeed(LiveListenerBus bus, Outbox outbox, TaskFeed tasks, Progress progress) {
+    public ApplicationFeed(LiveListenerBus bus, SparkConf conf, Outbox outbox, TaskFeed tasks, Progress progress) {
         this.droppedBySpark = bus.metrics().metricRegistry().counter("queue." + QUEUE + ".numDroppedEvents");
+        this.excludedMs = HealthTracker.getExcludeOnFailureTimeout(conf);
         this.outbox = outbox;
         this.tasks = tasks;
         this.progress = progress;
@@ -60,7 +64,8 @@ public final class ApplicationFeed extends SparkListener {
     @Override
     public void onNodeExcluded(SparkListenerNodeExcluded excluded) {
         outbox.add("host_excluded", event -> event.put("host", excluded.hostId())
-                .put("failures", excluded.executorFailures()));
+                .put("failures", excluded.executorFailures())
+                .put("timeout_ms", excludedMs));
     }
 
     @Override
