@@ -159,6 +159,7 @@ class Negotiator:
             **self._driver.routes,
             **self._executors.routes,
             **self._recovery.routes,
+            ev.DriverReady: self._driver_ready,
             rec.JournalReplayed: self._journal_replayed,
             **self._speculation.routes,
             ev.JobEnded: self._job_ended,
@@ -363,6 +364,10 @@ class Negotiator:
 
     def _job_ended(self, event: ev.JobEnded, now_ms: int) -> list[Command]:
         return self._recovery.job_ended(event, now_ms) + self._speculation.routes[ev.JobEnded](event, now_ms)
+
+    def _driver_ready(self, event: ev.DriverReady, now_ms: int) -> list[Command]:
+        self._bounds.context_begins(event.dynamic_bounds)
+        return self._driver.routes[ev.DriverReady](event, now_ms)
 
     def _driver_lost(self, event: ev.DriverLost, now_ms: int) -> list[Command]:
         # First: the journal of the epoch that has ended takes the record.
