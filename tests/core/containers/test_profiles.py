@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.world import HOSTS, World, names, of, only
+from yarnspec.core.containers.capacity import Slots
 from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.containers.placing import SPREAD_TIMER
 from yarnspec.core.containers.profiles import USUAL, Profiles, lacks
@@ -25,6 +26,7 @@ from yarnspec.core.messages.commands import (
     WantedContainer,
 )
 from yarnspec.core.messages.settings import PlacementSettings, Settings
+from yarnspec.core.tasks.task_table import TaskTable
 
 GPU = {"yarn.io/gpu": 1}
 LARGE = ev.ExecutorProfile(
@@ -268,6 +270,29 @@ def test_a_program_that_sets_the_submitted_size_changes_nothing() -> None:
     assert not of(ReleaseContainer, ready(world, same))
     (request,) = of(RequestContainers, world.commands)
     assert request.profile is None
+
+
+def test_a_resource_type_that_a_program_sets_is_asked_for_beside_those_of_the_submit() -> None:
+    world = World(initial_executors=1, executor_memory_mb=896, executor_heap_mb=512, executor_vcores=2,
+                  executor_resources={"pen": 2})  # fmt: skip
+    world.start()
+    (request,) = of(RequestContainers, ready(world, msgspec.structs.replace(SET_IN_CODE, resources=GPU)))
+    assert request.profile is not None
+    assert [one.resources for one in wanted(world)] == [{"pen": 2, **GPU}] == [request.profile.resources]
+    # The next SparkContext names none.
+    assert of(RequestContainers, ready(world, SET_IN_CODE))[-1].profile is None
+
+
+def test_the_cores_of_a_task_that_a_program_sets_change_slots_and_no_container() -> None:
+    world = World(initial_executors=1, executor_memory_mb=896, executor_heap_mb=512, executor_vcores=2)
+    world.start()
+    assert world.negotiator._containers.profiles.usual.slots == 2
+    answer = ready(world, msgspec.structs.replace(SET_IN_CODE, slots=1))
+    assert not of(ReleaseContainer, answer)
+    world.allocate("1")
+    world.tell(ev.ContainerStarted(executor_id="1", container_id="c1", host=HOSTS[1], cores=2))
+    slots = Slots(world.negotiator._settings, world.negotiator._containers, TaskTable())
+    assert (slots.of_new_executor, slots.free()) == (1, {"1": 1})
 
 
 def test_a_size_set_in_the_code_that_fits_nowhere_is_told() -> None:
