@@ -398,7 +398,13 @@ class Negotiator:
         return [Warn(reason=said), *self._decide_exclusions(now_ms)]
 
     def _wait_over(self, now_ms: int) -> list[Command]:
-        verdict = self._lifecycle.timed_out(self._containers, self._phase.have, now_ms, self._blocklist.hosts)
+        verdict = self._lifecycle.timed_out(
+            self._containers,
+            self._phase.have,
+            now_ms,
+            blocked=self._blocklist.hosts,
+            fit_nowhere=self._executors.fit_nowhere(),
+        )
         return self._lifecycle.fail(EXIT_NO_RESOURCES, verdict) if verdict else self._phase.wait_over()
 
     # what follows from every event

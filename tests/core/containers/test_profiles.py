@@ -299,9 +299,24 @@ def test_a_size_set_in_the_code_that_fits_nowhere_is_told() -> None:
     world = World(initial_executors=1, executor_memory_mb=1408, executor_heap_mb=1024)
     world.start()
     world.tell(ev.HostsReported(hosts=(ev.HostReport(host=HOSTS[1], memory_mb=8192, vcores=8),)))
-    ready(world, msgspec.structs.replace(SET_IN_CODE, memory_mb=10**6))
-    world.tell(target(1))
-    assert "an executor of the size that the program sets needs 1000000 MiB" in world.warnings[-1]
+    # The second SparkContext sets another size.
+    for memory_mb in (10**5, 10**6):
+        ready(world, msgspec.structs.replace(SET_IN_CODE, memory_mb=memory_mb))
+        world.tell(target(1))
+        needs = f"the size that the program sets (spark.executor.memory, .cores, .resource.*) needs {memory_mb} MiB"
+        assert needs in world.warnings[-1]
+    wait = [one for one in of(SetTimer, world.commands) if one.name == "resource-wait"][-1]
+    assert needs in only(FinishApplication, world.fire(wait.name, wait.at_ms)).reason
+
+
+@pytest.mark.parametrize("size", [{"memory_mb": 8193}, {"cores": 5}])
+def test_a_size_set_in_the_code_above_yarns_largest_container_ends_the_application_at_once(size: Any) -> None:
+    world = World(initial_executors=1, largest_container=(8192, 4))
+    world.start()
+    ready(world, msgspec.structs.replace(SET_IN_CODE, **size))
+    end = only(FinishApplication, world.tell(target(1)))
+    assert end.exit_code == 6
+    assert "YARN's largest container here is 8192 MiB and 4 cores" in end.reason
 
 
 @given(
