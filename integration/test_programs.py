@@ -230,7 +230,7 @@ def test_dynamic_allocation(submit: Submit, yarnspec: Yarnspec, cluster: Cluster
         return told.exit_code == 0 and (told.document["resources"] or {}).get("phase") == "executing"
 
     wait_for("the job", executing, 90)
-    assert "final since the submit" in yarnspec("scale", application, "--min", "1", "--max", "4").stderr
+    assert "bounds are final" in yarnspec("scale", application, "--min", "1", "--max", "4").stderr
     yarnspec("scale", application, "--min", "1", "--max", "2").expect(0)
     scaled.touch()
     (line,) = job.wait(150).expect(0).lines

@@ -76,7 +76,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     that has made no SparkContext by then is ended; 0: never. ``decommissions``: Spark is told of the hosts that YARN
     decommissions. ``sized_properties``: what the program says of these comes too late. ``executor_properties``: the
     size of the executors, which the program may set itself. ``queue_label``: the queue's default node label, which
-    holds for executors without a label.
+    holds for executors without a label. ``largest_container``: MiB and cores of the largest that YARN gives.
     """
 
     schema: int = 1
@@ -90,6 +90,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     registered_ratio: float = 0.8
     registered_wait_ms: int = 30_000
     dynamic_bounds: tuple[int, int] | None = None
+    largest_container: tuple[int, int] | None = None
     decommissions: bool = False
     placement_mode: Literal["blacklist", "constraints"]
     host_attribute: str = "nm.yarn.io/host"

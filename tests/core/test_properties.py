@@ -164,7 +164,7 @@ middle_events: st.SearchStrategy[ev.Event] = st.one_of(
     st.builds(ev.HostExcluded, host=host_names, failures=small),
     st.builds(ev.HostUnexcluded, host=host_names),
     st.builds(ev.DriverStarted, pid=small),
-    st.builds(ev.DriverReady, driver_url=text),
+    st.builds(ev.DriverReady, driver_url=text, dynamic_bounds=st.sampled_from([None, (0, 0), (1, 4)])),
     st.builds(ev.DriverStopping),
     st.builds(ev.DriverLost, exit_code=small, reason=text),
     st.builds(ev.TargetExecutorsChanged, count=small, profiles=profiles, local_tasks=local_tasks),

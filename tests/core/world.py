@@ -69,8 +69,8 @@ class World:
         )
         return answer + (self.tell(hosts()) if report else [])
 
-    def driver_ready(self) -> list[Command]:
-        return self.tell(ev.DriverReady(driver_url="spark://CoarseGrainedScheduler@127.0.0.2:1"))
+    def driver_ready(self, **fields: Any) -> list[Command]:
+        return self.tell(ev.DriverReady(driver_url="spark://CoarseGrainedScheduler@127.0.0.2:1", **fields))
 
     def allocate(self, executor_id: str, host: str = HOSTS[1], wanted_id: str = "") -> list[Command]:
         return self.tell(

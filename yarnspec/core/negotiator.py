@@ -127,7 +127,7 @@ class Negotiator:
             self._containers,
             self._timers,
             goal=lambda: self._bounds.goal(settings.initial_executors),
-            goal_again=lambda: self._bounds.goal(self._bounds.expected),
+            goal_again=self._bounds.goal_again,
             release_held=self._executors.release_held,
             context_over=self._speculation.context_over,
             context_begun=self._context_begun,
@@ -160,6 +160,7 @@ class Negotiator:
             **self._driver.routes,
             **self._executors.routes,
             **self._recovery.routes,
+            ev.DriverReady: self._driver_ready,
             rec.JournalReplayed: self._journal_replayed,
             **self._speculation.routes,
             ev.JobEnded: self._job_ended,
@@ -365,6 +366,10 @@ class Negotiator:
     def _job_ended(self, event: ev.JobEnded, now_ms: int) -> list[Command]:
         return self._recovery.job_ended(event, now_ms) + self._speculation.routes[ev.JobEnded](event, now_ms)
 
+    def _driver_ready(self, event: ev.DriverReady, now_ms: int) -> list[Command]:
+        self._bounds.context_begins(event.dynamic_bounds)
+        return self._driver.routes[ev.DriverReady](event, now_ms)
+
     def _driver_lost(self, event: ev.DriverLost, now_ms: int) -> list[Command]:
         # First: the journal of the epoch that has ended takes the record.
         return self._recovery.driver_lost(event) + self._driver.routes[ev.DriverLost](event, now_ms)
@@ -394,7 +399,13 @@ class Negotiator:
         return [Warn(reason=said), *self._decide_exclusions(now_ms)]
 
     def _wait_over(self, now_ms: int) -> list[Command]:
-        verdict = self._lifecycle.timed_out(self._containers, self._phase.have, now_ms, self._blocklist.hosts)
+        verdict = self._lifecycle.timed_out(
+            self._containers,
+            self._phase.have,
+            now_ms,
+            blocked=self._blocklist.hosts,
+            fit_nowhere=self._executors.fit_nowhere(),
+        )
         return self._lifecycle.fail(EXIT_NO_RESOURCES, verdict) if verdict else self._phase.wait_over()
 
     # what follows from every event

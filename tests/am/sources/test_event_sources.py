@@ -193,7 +193,7 @@ def test_nothing_before_the_driver_announces_itself(tmp_path: Path, monkeypatch:
 def test_what_the_driver_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bridge = HandMadeBridge(
         [
-            {"seq": 1, "type": "backend_started", "driver_url": "spark://d", "ui_url": None},
+            {"seq": 1, "type": "backend_started", "driver_url": "spark://d", "ui_url": None, "dynamic_bounds": [1, 8]},
             {"seq": 2, "type": "target_executors", "count": 4},
             {
                 **{"seq": 2, "type": "target_executors", "count": 5},
@@ -221,7 +221,7 @@ def test_what_the_driver_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     driver.events._step()
     assert driver.connected == [bridge]
     assert driver.posted == [
-        events.DriverReady(driver_url="spark://d"),
+        events.DriverReady(driver_url="spark://d", dynamic_bounds=(1, 8)),
         events.TargetExecutorsChanged(count=4),
         events.TargetExecutorsChanged(
             count=5,

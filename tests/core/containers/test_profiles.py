@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.world import HOSTS, World, names, of, only
+from yarnspec.core.containers.capacity import Slots
 from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.containers.placing import SPREAD_TIMER
 from yarnspec.core.containers.profiles import USUAL, Profiles, lacks
@@ -26,6 +27,7 @@ from yarnspec.core.messages.commands import (
     Warn,
 )
 from yarnspec.core.messages.settings import PlacementSettings, Settings
+from yarnspec.core.tasks.task_table import TaskTable
 
 GPU = {"yarn.io/gpu": 1}
 LARGE = ev.ExecutorProfile(
@@ -288,13 +290,51 @@ def test_a_size_that_an_earlier_attempt_was_told_is_asked_for_at_once() -> None:
     assert only(RequestContainers, ready(world, same)).profile is None
 
 
+def test_a_resource_type_that_a_program_sets_is_asked_for_beside_those_of_the_submit() -> None:
+    world = World(initial_executors=1, executor_memory_mb=896, executor_heap_mb=512, executor_vcores=2,
+                  executor_resources={"pen": 2})  # fmt: skip
+    world.start()
+    (request,) = of(RequestContainers, ready(world, msgspec.structs.replace(SET_IN_CODE, resources=GPU)))
+    assert request.profile is not None
+    assert [one.resources for one in wanted(world)] == [{"pen": 2, **GPU}] == [request.profile.resources]
+    # The next SparkContext names none.
+    assert of(RequestContainers, ready(world, SET_IN_CODE))[-1].profile is None
+
+
+def test_the_cores_of_a_task_that_a_program_sets_change_slots_and_no_container() -> None:
+    world = World(initial_executors=1, executor_memory_mb=896, executor_heap_mb=512, executor_vcores=2)
+    world.start()
+    assert world.negotiator._containers.profiles.usual.slots == 2
+    answer = ready(world, msgspec.structs.replace(SET_IN_CODE, slots=1))
+    assert not of(ReleaseContainer, answer)
+    world.allocate("1")
+    world.tell(ev.ContainerStarted(executor_id="1", container_id="c1", host=HOSTS[1], cores=2))
+    slots = Slots(world.negotiator._settings, world.negotiator._containers, TaskTable())
+    assert (slots.of_new_executor, slots.free()) == (1, {"1": 1})
+
+
 def test_a_size_set_in_the_code_that_fits_nowhere_is_told() -> None:
     world = World(initial_executors=1, executor_memory_mb=1408, executor_heap_mb=1024)
     world.start()
     world.tell(ev.HostsReported(hosts=(ev.HostReport(host=HOSTS[1], memory_mb=8192, vcores=8),)))
-    ready(world, msgspec.structs.replace(SET_IN_CODE, memory_mb=10**6))
-    world.tell(target(1))
-    assert "an executor of the size that the program sets needs 1000000 MiB" in world.warnings[-1]
+    # The second SparkContext sets another size.
+    for memory_mb in (10**5, 10**6):
+        ready(world, msgspec.structs.replace(SET_IN_CODE, memory_mb=memory_mb))
+        world.tell(target(1))
+        needs = f"the size that the program sets (spark.executor.memory, .cores, .resource.*) needs {memory_mb} MiB"
+        assert needs in world.warnings[-1]
+    wait = [one for one in of(SetTimer, world.commands) if one.name == "resource-wait"][-1]
+    assert needs in only(FinishApplication, world.fire(wait.name, wait.at_ms)).reason
+
+
+@pytest.mark.parametrize("size", [{"memory_mb": 8193}, {"cores": 5}])
+def test_a_size_set_in_the_code_above_yarns_largest_container_ends_the_application_at_once(size: Any) -> None:
+    world = World(initial_executors=1, largest_container=(8192, 4))
+    world.start()
+    ready(world, msgspec.structs.replace(SET_IN_CODE, **size))
+    end = only(FinishApplication, world.tell(target(1)))
+    assert end.exit_code == 6
+    assert "YARN's largest container here is 8192 MiB and 4 cores" in end.reason
 
 
 @given(

@@ -36,12 +36,12 @@ def report(*free: int) -> ev.HostsReported:
     )
 
 
-def uneven_job(**options: Any) -> World:
+def uneven_job(dynamic_bounds: tuple[int, int] | None = None, **options: Any) -> World:
     """A job with four executors on one host; then two hosts come."""
     world = World(initial_executors=4, resources=ResourcesSettings(**options))
     world.start(report=False)
     world.tell(report(8))
-    world.driver_ready()
+    world.driver_ready(dynamic_bounds=dynamic_bounds)
     world.run(*world.wanted(), host=HOSTS[0])
     world.tell(ev.JobStarted(job=0, stages=(0,)))
     world.now_ms = START_MS + 100 * S
@@ -81,6 +81,10 @@ def test_first_another_executor_registers_then_the_surplus_one_goes() -> None:
     assert only(EndRescale, came).why == "2 executors moved"
     assert len(of(BeginRescale, world.commands)) == 1
     assert not of(ReleaseContainer, world.commands)  # they go when they are idle, as any surplus executor
+
+
+def test_with_dynamic_allocation_that_the_program_turns_on_nobody_moves() -> None:
+    assert not of(AskHeldBlocks, two_hosts_come(uneven_job(dynamic_bounds=(1, 8))))
 
 
 def test_an_executor_that_holds_something_stays_and_the_next_one_of_its_host_is_asked() -> None:

@@ -177,8 +177,8 @@ def test_what_makes_no_sense_is_refused() -> None:
     assert "the most no less" in only(RefuseScale, scale(world, 3, 2)).reason
     assert "1 or more" in only(RefuseScale, scale(world, 0, 2)).reason
     dynamic = executing(2, dynamic_bounds=(1, 8))
-    assert "final since the submit" in only(RefuseScale, scale(dynamic, 1, 9)).reason
-    assert "final since the submit" in only(RefuseScale, scale(dynamic, 2, 8)).reason
+    assert "Spark's bounds are final" in only(RefuseScale, scale(dynamic, 1, 9)).reason
+    assert "Spark's bounds are final" in only(RefuseScale, scale(dynamic, 2, 8)).reason
 
 
 @pytest.mark.parametrize("cap", [{"placement": PlacementSettings(max_per_host=1)}, {"executor_label": "gpu"}])
@@ -214,6 +214,25 @@ def test_fewer_at_most_hold_as_soon_as_spark_wants_fewer_itself() -> None:
     world.tell(ev.TargetExecutorsChanged(count=1))
     world.tell(ev.TargetExecutorsChanged(count=6))
     assert world.view().target == 3
+
+
+def test_dynamic_allocation_that_the_program_turns_on_says_how_many_as_well() -> None:
+    world = executing(2)
+    world.driver_ready(dynamic_bounds=(1, 8))
+    world.tell(ev.JobStarted(job=1, stages=(1,)), 100 * S)
+    assert "Spark's bounds are final, 1 to 8" in only(RefuseScale, scale(world, 1, 9)).reason
+    scale(world, 1, 4)
+    world.tell(ev.TargetExecutorsChanged(count=1))
+    assert world.view().target == 1
+    world.tell(ev.TargetExecutorsChanged(count=6))
+    assert world.view().target == 4
+
+
+def test_dynamic_allocation_that_the_program_turns_off_bounds_nothing() -> None:
+    world = executing(2, dynamic_bounds=(1, 8))
+    world.driver_ready(dynamic_bounds=(0, 0))
+    scale(world, 2, 9, force=True)
+    assert world.view().target == 9
 
 
 @pytest.mark.parametrize("ready", [False, True])

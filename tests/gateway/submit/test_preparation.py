@@ -66,6 +66,7 @@ def test_a_plain_line(desk: Desk) -> None:
     plan, application = prepared.plan, prepared.application
     assert (plan.name, plan.user, plan.queue, plan.initial_executors) == ("etl", "me", "default", 3)
     assert plan.queue_label == ""
+    assert plan.largest_container == (8192, 8)
     assert plan.program.primary == "app.py"
     assert plan.executors.heap_mb == 2048
     assert plan.executors.container_memory_mb == 2048 + 384

@@ -223,6 +223,7 @@ class DriverEvents:
                     driver_url=told["driver_url"],
                     ui_url=told.get("ui_url"),
                     executor=msgspec.convert(told.get("executor"), events.ExecutorProfile | None),
+                    dynamic_bounds=msgspec.convert(told.get("dynamic_bounds"), tuple[int, int] | None),
                 )
             case "target_executors":
                 profiles = msgspec.convert(told.get("profiles", ()), tuple[events.ExecutorProfile, ...])

@@ -35,7 +35,7 @@ class Slots:
     def of(self, row: Executor) -> int:
         """How many tasks an executor takes at once."""
         size = self._containers.profiles.of(row.profile)
-        if row.profile or not row.cores:
+        if row.profile or row.cores in (0, size.cores):
             return size.slots
         return slots_of(row.cores, self._task_cpus, self._most)
 

@@ -49,17 +49,14 @@ class Profiles:
         return sum(one.count for one in self._others.values())
 
     def take_usual(self, told: ExecutorProfile) -> bool:
-        """Take the size that the program gives the usual executors; whether it is another one than before.
+        """Take the size that the program gives the usual executors; whether they need other containers than before.
 
-        What they need of further resource types stays as submitted.
+        Resource types that the program does not name stay as submitted: some of them are for YARN alone.
         """
         before = self.usual
-        if _size(before) == _size(told):
-            return False
-        self.usual = msgspec.structs.replace(
-            before, memory_mb=told.memory_mb, heap_mb=told.heap_mb, cores=told.cores, slots=told.slots
-        )
-        return True
+        resources = self._submitted.resources | told.resources
+        self.usual = msgspec.structs.replace(told, id=USUAL, count=0, resources=resources)
+        return _size(before) != _size(self.usual)
 
     def to_tell(self, number: int) -> ExecutorProfile | None:
         """The profile that a container has to be told of; None: its executor is as large as was submitted."""
@@ -87,8 +84,8 @@ class Profiles:
         return self._local_tasks.get(number)
 
 
-def _size(profile: ExecutorProfile) -> tuple[int, int, int]:
-    return profile.memory_mb, profile.heap_mb, profile.cores
+def _size(profile: ExecutorProfile) -> tuple[int, int, int, dict[str, int]]:
+    return profile.memory_mb, profile.heap_mb, profile.cores, profile.resources
 
 
 def lacks(host: HostReport, size: ExecutorProfile) -> str:

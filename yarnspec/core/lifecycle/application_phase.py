@@ -99,10 +99,10 @@ class ApplicationPhase:
     def _why_not(self, least: int, most: int, *, force: bool) -> str:
         if not 1 <= least <= most:
             return f"at least {least} and at most {most} executors: the least must be 1 or more, the most no less"
-        dynamic = self._settings.dynamic_bounds
+        dynamic = self._bounds.dynamic
         if dynamic is not None and (least != max(1, dynamic[0]) or most > dynamic[1]):
             return (
-                f"with dynamic allocation Spark's bounds are final since the submit, {dynamic[0]} to {dynamic[1]}: "
+                f"with dynamic allocation Spark's bounds are final, {dynamic[0]} to {dynamic[1]}: "
                 f"only fewer at most can be asked for, with at least {max(1, dynamic[0])}"
             )
         room = None if force else self._room.count(whole=True)

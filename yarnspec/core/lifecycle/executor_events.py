@@ -20,6 +20,7 @@ from yarnspec.core.lifecycle.phases import Lifecycle
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import (
     EXIT_FAILED,
+    EXIT_NO_RESOURCES,
     Command,
     DecommissionHost,
     ReleaseContainer,
@@ -65,7 +66,7 @@ class Executors:
         self._told_young = died_young
         self._removals = Removals(containers, timers, settings.removed_wait_ms)
         self._deaths = YoungDeaths(settings)
-        self._warned_of: set[int] = set()
+        self._warned_of: set[str] = set()
 
     @property
     def routes(self) -> dict[type[ev.Event], Route]:
@@ -134,25 +135,33 @@ class Executors:
     def _target_changed(self, event: ev.TargetExecutorsChanged, _now_ms: int) -> list[Command]:
         self._containers.aim(self._goal(max(0, event.count)))
         self._containers.profiles.aim(event.profiles, event.local_tasks)
-        wanted = [one for one in event.profiles if one.count]
-        usual = self._containers.profiles.to_tell(USUAL)
-        if usual is not None and event.count > 0:  # the size that was submitted has been checked
-            wanted.append(usual)
-        return [warned for one in wanted for warned in self._warn_if_too_large(one)]
+        above = self._above_the_maximum()
+        if above:
+            return self._lifecycle.fail(EXIT_NO_RESOURCES, above)
+        new = [said for said in self.fit_nowhere() if said not in self._warned_of]
+        self._warned_of.update(new)
+        return [Warn(reason=f"{said}: its tasks wait") for said in new]
 
-    def _warn_if_too_large(self, profile: ev.ExecutorProfile) -> list[Command]:
-        """The executors of a profile fit on no running host: Spark waits for them without an end."""
+    def fit_nowhere(self) -> list[str]:
+        """Words for each size that Spark wants and that fits on no running host: nothing of it will come."""
         hosts = [one for one in self._hosts.reports.values() if one.state == "RUNNING" and one.memory_mb]
-        if profile.id in self._warned_of or not hosts or any(_fits(host, profile) for host in hosts):
-            return []
-        self._warned_of.add(profile.id)
-        types = "".join(f", {count} of {name}" for name, count in sorted(profile.resources.items()))
-        whose = f"resource profile {profile.id}" if profile.id else "the size that the program sets"
-        said = (
-            f"an executor of {whose} needs {profile.memory_mb} MiB, {profile.cores} cores{types}, and no running host "
-            "has all of that: its tasks wait"
-        )
-        return [Warn(reason=said, about=whose)]
+        wanted = [one for one in self._containers.profiles.others if one.count]
+        if self._set_in_code is not None:
+            wanted.append(self._set_in_code)
+        nowhere = [one for one in wanted if hosts and not any(_fits(host, one) for host in hosts)]
+        return [f"{_needs(one)}, and no running host has all of that" for one in nowhere]
+
+    def _above_the_maximum(self) -> str:
+        """Words for a size set in the code of which YARN gives no container; empty if there is none."""
+        size, largest = self._set_in_code, self._settings.largest_container
+        if size is None or largest is None or (size.memory_mb <= largest[0] and size.cores <= largest[1]):
+            return ""
+        return f"{_needs(size)}, but YARN's largest container here is {largest[0]} MiB and {largest[1]} cores"
+
+    @property
+    def _set_in_code(self) -> ev.ExecutorProfile | None:
+        """The usual size, if executors of it are wanted and the submit has not checked it."""
+        return self._containers.profiles.to_tell(USUAL) if self._containers.target > 0 else None
 
     def _unwanted(self, event: ev.ExecutorsUnwanted, _now_ms: int) -> list[Command]:
         said = f"Spark wants executors {', '.join(event.executor_ids)} ended ({self._containers.summary()})"
@@ -267,6 +276,13 @@ class Executors:
         delay_ms = self._deaths.backoff_ms()
         said = f"{why}: replacements wait {delay_ms / 1000:g} s"
         return [self._timers.set(BACKOFF_TIMER, now_ms + delay_ms, said)]
+
+
+def _needs(size: ev.ExecutorProfile) -> str:
+    in_code = "the size that the program sets (spark.executor.memory, .cores, .resource.*)"
+    whose = in_code if size.id == USUAL else f"resource profile {size.id}"
+    types = "".join(f", {count} of {name}" for name, count in sorted(size.resources.items()))
+    return f"an executor of {whose} needs {size.memory_mb} MiB, {size.cores} cores{types}"
 
 
 def _fits(host: ev.HostReport, profile: ev.ExecutorProfile) -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from yarnspec.core.containers.executor_rows import Executor
 from yarnspec.core.containers.executor_table import ExecutorTable
+from yarnspec.core.lifecycle.resource_wait import Bounds
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import AskHeldBlocks, Command, KeepSurplus
 from yarnspec.core.messages.settings import Settings
@@ -30,12 +31,13 @@ class Moves:
     def __init__(
         self,
         settings: Settings,
+        bounds: Bounds,
         containers: ExecutorTable,
         uneven: Callable[[], tuple[str, ...]],
         dismiss: Callable[[tuple[str, ...], int], list[Command]],
     ) -> None:
-        # With dynamic allocation Spark ends idle executors itself, and asks for others.
-        self._enabled = settings.resources.move_executors and settings.dynamic_bounds is None
+        self._enabled = settings.resources.move_executors
+        self._bounds = bounds
         self._containers = containers
         self._uneven = uneven
         self._dismiss = dismiss
@@ -51,7 +53,8 @@ class Moves:
 
     def worth_it(self) -> bool:
         """Whether all executors are there, and some lie unevenly that are not known to hold anything."""
-        if not self._enabled or self.under_way or self._there != self._containers.wanted:
+        # With dynamic allocation Spark ends idle executors itself, and asks for others.
+        if not self._enabled or self._bounds.dynamic or self.under_way or self._there != self._containers.wanted:
             return False
         return any(self._next_on(host) is not None for host in self._uneven())
 

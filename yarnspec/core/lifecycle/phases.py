@@ -111,10 +111,12 @@ class Lifecycle:
         self._waiting_since_ms = now_ms
         return [self._deadline(now_ms, containers)]
 
-    def timed_out(self, containers: ExecutorTable, have: int, now_ms: int, blocked: tuple[str, ...]) -> str:
+    def timed_out(
+        self, containers: ExecutorTable, have: int, now_ms: int, *, blocked: tuple[str, ...], fit_nowhere: list[str]
+    ) -> str:
         """Why the wait for resources is over without success, or an empty string when resources came.
 
-        ``have``: how many executors count for the start.
+        ``have``: how many executors count for the start. ``fit_nowhere``: words for sizes of executors.
         """
         since_ms = self._waiting_since_ms
         if since_ms is None or not self._insufficient(containers) or (self.awaited and have >= self.awaited):
@@ -123,10 +125,12 @@ class Lifecycle:
         starting = containers.count("allocated")
         hint = f"; {starting} containers started but did not register, see their logs" if starting else ""
         avoided = f"; blocked hosts: {', '.join(blocked)}" if blocked else ""
-        said = self.pending_reason or "no reason given"
+        said = [*fit_nowhere]
+        if self.pending_reason or not said:
+            said.append(f"the ResourceManager says: {self.pending_reason or 'no reason given'}")
         return (
             f"{came} came within {(now_ms - since_ms) // 1000} s ({containers.summary()}){hint}{avoided}; "
-            f"the ResourceManager says: {said}"
+            f"{'; '.join(said)}"
         )
 
     def _deadline(self, now_ms: int, containers: ExecutorTable) -> SetTimer:

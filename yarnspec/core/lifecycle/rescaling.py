@@ -97,7 +97,7 @@ class Rescaling:
         self._blocklist = blocklist
         self._timers = timers
         self._dismiss = dismiss
-        self._moves = Moves(settings, containers, uneven, dismiss)
+        self._moves = Moves(settings, bounds, containers, uneven, dismiss)
         self._manager: StateTransitionManager | None = None
         self._pending: tuple[int, int] | None = None
         self._blocked: tuple[str, ...] = ()

@@ -26,14 +26,20 @@ class Bounds:
         """Whether tasks of the driver that lives start by these bounds. Else they start by Spark's own rule."""
         self.least = max(1, least)
         self.most = most or max(settings.initial_executors, self.least)
-        self._dynamic = settings.dynamic_bounds is not None
+        self.dynamic = settings.dynamic_bounds
+        """The bounds of dynamic allocation; None when it is off."""
         self._initial = self._asked = settings.initial_executors
         self._changed = False
 
     @property
     def expected(self) -> int:
         """How many executors a SparkContext expects as it begins; the program's code may set the number."""
-        return self._initial if self._dynamic else self._asked
+        return self._asked
+
+    def context_begins(self, dynamic: tuple[int, int] | None) -> None:
+        """A SparkContext says the bounds of its dynamic allocation, or zeros when it has none. None: as before."""
+        if dynamic is not None:
+            self.dynamic = dynamic if dynamic[1] else None
 
     def driver_starts(self) -> bool:
         """A driver is started. Returns whether it waits for these bounds."""
@@ -51,11 +57,15 @@ class Bounds:
             self._asked = asked
         if not self.given:
             return self._asked
-        return self.goal_with(self.most) if self._changed or self._dynamic else min(self._asked, self.most)
+        return self.goal_with(self.most) if self._changed or self.dynamic else min(self._asked, self.most)
+
+    def goal_again(self) -> int:
+        """How many the next driver begins with: the program's own number, or the initial one of dynamic allocation."""
+        return self.goal(self._initial if self.dynamic else None)
 
     def goal_with(self, most: int) -> int:
         """The goal with another most: the number that Spark asks for with dynamic allocation, else all of ``most``."""
-        return min(self._asked, most) if self._dynamic else most
+        return min(self._asked, most) if self.dynamic else most
 
 
 class Supply:

@@ -181,13 +181,14 @@ class DriverReady(Event, frozen=True):
     """The driver's scheduler backend listens: executors can register from now on.
 
     Told once for each SparkContext. A later one never knew the executors of those before. If the planned port was
-    taken, ``driver_url`` has another one. ``executor``: the size of the usual executors by the program's configuration;
-    null: as submitted.
+    taken, ``driver_url`` has another one. ``executor``: the size of the usual executors by the program's configuration.
+    ``dynamic_bounds``: those of dynamic allocation by the same; zeros: it is off. Null: as submitted.
     """
 
     driver_url: str
     ui_url: str | None = None
     executor: ExecutorProfile | None = None
+    dynamic_bounds: tuple[int, int] | None = None
 
 
 class DriverLost(Event, frozen=True):

@@ -73,6 +73,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     is ``spark.task.cpus``: an executor has as many slots as that goes into its cores. ``registered_ratio`` and
     ``registered_wait_ms`` are Spark's rule for the start, ``spark.scheduler.minRegisteredResourcesRatio`` and
     ``spark.scheduler.maxRegisteredResourcesWaitingTime``. ``dynamic_bounds``: those of dynamic allocation, if it is on.
+    ``largest_container``: MiB and cores of the largest that YARN gives.
     ``decommissions``: Spark is told of the hosts that YARN decommissions (``spark.decommission.enabled``).
     """
 
@@ -89,6 +90,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     registered_ratio: float = 0.8
     registered_wait_ms: int = 30_000
     dynamic_bounds: tuple[int, int] | None = None
+    largest_container: tuple[int, int] | None = None
     decommissions: bool = False
 
     excluded_hosts: tuple[str, ...] = ()

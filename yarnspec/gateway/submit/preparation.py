@@ -118,6 +118,7 @@ def prepare(
     plan = msgspec.structs.replace(
         _plan(request, cluster, translation, sizes, placement),
         queue_label=queue.default_label,
+        largest_container=(maximum.memory_mb, maximum.vcores),
         streams=streams,
         max_attempts=granted_attempts(cluster, translation.yarn.max_attempts),
     )

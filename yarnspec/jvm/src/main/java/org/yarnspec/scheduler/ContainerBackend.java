@@ -102,9 +102,19 @@ public final class ContainerBackend extends CoarseGrainedSchedulerBackend {
      * Spark has it, by the cores that are registered at that moment.
      */
     private static int fixedParallelism(SparkConf conf, int executors) {
-        boolean fixed = conf.getBoolean("spark.yarnspec.recovery.enabled", false)
-                && !conf.getBoolean("spark.dynamicAllocation.enabled", false);
+        boolean fixed = conf.getBoolean("spark.yarnspec.recovery.enabled", false) && !allocatesDynamically(conf);
         return fixed ? Math.max(2, executors * conf.getInt("spark.executor.cores", 1)) : 0;
+    }
+
+    private static boolean allocatesDynamically(SparkConf conf) {
+        return conf.getBoolean("spark.dynamicAllocation.enabled", false);
+    }
+
+    /** Zeros when dynamic allocation is off. */
+    static void tellDynamicBounds(SparkConf conf, ArrayNode told) {
+        boolean dynamic = allocatesDynamically(conf);
+        told.add(dynamic ? conf.getInt("spark.dynamicAllocation.minExecutors", 0) : 0);
+        told.add(dynamic ? conf.getInt("spark.dynamicAllocation.maxExecutors", Integer.MAX_VALUE) : 0);
     }
 
     @Override
@@ -117,6 +127,7 @@ public final class ContainerBackend extends CoarseGrainedSchedulerBackend {
             event.put("feed_rows", tasks.rows());
             profileSizes.tell(
                     context.resourceProfileManager().defaultResourceProfile(), 0, event.putObject("executor"));
+            tellDynamicBounds(context.conf(), event.putArray("dynamic_bounds"));
         });
         // Seeds Spark's own count of what it asked for: without it a first sc.killExecutors() would count down from 0.
         int profile = ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID();

@@ -3,7 +3,10 @@ package org.yarnspec.scheduler;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import java.util.Map;
+import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.rpc.RpcEndpoint;
 import org.apache.spark.rpc.RpcEndpointRef;
@@ -53,6 +56,22 @@ class ContainerBackendTest {
                     "[\"7\"]",
                     cluster.events(DECOMMISSIONED).get(0).get("executor_ids").toString());
         }
+    }
+
+    @Test
+    void theNegotiatorIsToldTheBoundsOfDynamicAllocation() {
+        SparkConf conf = new SparkConf(false).set("spark.dynamicAllocation.minExecutors", "2");
+        assertEquals("[0,0]", boundsOf(conf), "they hold only when it is on");
+        conf.set("spark.dynamicAllocation.enabled", "true");
+        assertEquals("[2,2147483647]", boundsOf(conf));
+        conf.set("spark.dynamicAllocation.maxExecutors", "9");
+        assertEquals("[2,9]", boundsOf(conf));
+    }
+
+    private static String boundsOf(SparkConf conf) {
+        ArrayNode told = new ObjectMapper().createArrayNode();
+        ContainerBackend.tellDynamicBounds(conf, told);
+        return told.toString();
     }
 
     private static void register(ContainerBackend backend, String executorId, String host) {
