@@ -108,10 +108,7 @@ class TaskListenerTest {
                         .build();
                 // Two of them: an RDD has its profile from then on, also for a job that Spark looks at later.
                 cluster.context.parallelize(List.of(1), 1).countAsync();
-                cluster.context
-                        .parallelize(List.of(1), 1)
-                        .withResources(tasks)
-                        .countAsync();
+                cluster.context.parallelize(List.of(1), 1).withResources(tasks).countAsync();
                 List<Object> told =
                         client.rows(2).stream().map(row -> row.get("profile")).toList();
                 assertEquals(List.of(0L, dynamic ? tasks.id() : 0L), told);
