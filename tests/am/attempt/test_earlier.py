@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yarnspec.am.attempt.earlier import Earlier, earlier_of
-from yarnspec.core.blocking.blocklist import SUBMIT
+from yarnspec.core.blocking.blocklist import SPARK, SUBMIT
 from yarnspec.core.messages.commands import BlockHost, ChangeBounds, Command, UnblockHost
 from yarnspec.core.messages.events import BlockRequested, DriverReady, Event, ExecutorProfile
 from yarnspec.core.messages.recoveryevents import EpochRefused
@@ -60,8 +60,13 @@ def test_what_was_about_a_stage_or_found_by_a_detector_is_not_kept() -> None:
     faulty = BlockHost(host="h4", until_ms=NOW_MS + 9000, by="deaths", reason="3 executors died", cause="faulty")
     back_for_a_stage = UnblockHost(host="h4", reason="the stage ended", level="stage", stage=3)
     found = earlier_of(records(of_a_stage, of_the_cluster, slow, faulty, back_for_a_stage), NOW_MS)
-    assert [one.host for one in found.wishes] == ["h4"]
+    assert [(one.host, one.automatic, one.cause) for one in found.wishes] == [("h4", True, "faulty")]
     assert found.lifted == frozenset()
+
+
+def test_the_next_context_excludes_hosts_itself() -> None:
+    excluded = BlockHost(host="h1", until_ms=NOW_MS + 9000, by=SPARK, reason="2 failed", cause="faulty")
+    assert earlier_of(records(excluded), NOW_MS).wishes == ()
 
 
 def test_what_may_have_been_lifted_in_records_that_cannot_be_read_is_not_blocked_anew() -> None:

@@ -63,6 +63,12 @@ def test_a_host_that_spark_excludes_gets_no_container_until_spark_takes_it_again
     assert only(UpdatePlacement, answer).blocked_hosts == ()
 
 
+def test_the_next_context_excludes_hosts_itself(world: World) -> None:
+    world.tell(ev.HostExcluded(host=H3, failures=2, timeout_ms=3 * 3_600_000))
+    world.block(H4)
+    assert [one.host for one in of(UnblockHost, world.tell(ev.DriverStopping()))] == [H3]
+
+
 def test_spark_excludes_no_more_hosts_than_may_be_blocked_by_guesses(world: World) -> None:
     for host in HOSTS:
         last = world.tell(ev.HostExcluded(host=host, failures=2))

@@ -63,6 +63,16 @@ def holds(world: World, executor_id: str, count: int) -> list[Command]:
     return world.tell(ev.HeldBlocksTold(executor_id=executor_id, count=count))
 
 
+def test_while_no_job_runs_nobody_moves() -> None:
+    world = uneven_job()
+    world.tell(ev.JobEnded(job=0))
+    world.tell(report(4, 8))
+    world.fire(RESCALE, START_MS + 160 * S)
+    for free in (7, 8, 7):
+        world.tell(report(4, free), 60 * S)
+    assert not of(AskHeldBlocks, world.commands)
+
+
 def test_first_another_executor_registers_then_the_surplus_one_goes() -> None:
     world = uneven_job()
     answer = two_hosts_come(world)

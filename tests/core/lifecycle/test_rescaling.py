@@ -212,6 +212,7 @@ def test_fewer_at_most_hold_as_soon_as_spark_wants_fewer_itself() -> None:
     assert "the end of a stage" in only(ChangeBounds, scale(world, 1, 3)).reason
     assert world.view().target == 6
     world.tell(ev.TargetExecutorsChanged(count=1))
+    assert of(EnterPhase, world.commands)[-1].waits_for == ""
     world.tell(ev.TargetExecutorsChanged(count=6))
     assert world.view().target == 3
 
@@ -320,6 +321,11 @@ def test_so_does_the_next_attempts() -> None:
     assert not of(DeclareReady, world.commands)
     end = only(FinishApplication, world.fire(WAIT, START_MS + 300 * S))
     assert "only 5 of at least 6 executors" in end.reason
+
+
+def test_so_it_does_where_the_program_had_turned_dynamic_allocation_off() -> None:
+    world = World(initial_executors=4, dynamic_bounds=(2, 10))
+    assert not of(RefuseScale, scale(world, 5, 6, earlier=True))
 
 
 def test_the_next_driver_has_the_bounds_that_were_asked_for() -> None:

@@ -32,6 +32,8 @@ class SparkConf:
         return self
     def setMaster(self, value):
         return self.set("spark.master", value)
+    def setIfMissing(self, key, value):
+        return self.set(key, value)
     def getAll(self):
         return list(self.values.items())
     def get(self, key, default=None):
@@ -210,7 +212,9 @@ def test_what_the_containers_are_made_of_comes_too_late(program: Program) -> Non
         f"{IMPORT}b = SparkSession.Builder().master('yarn')\n"
         "b.config('spark.executorEnv.PASSWORD', 'word')\n"
         "b.config('spark.executor.extraClassPath', '/opt/x')\n"
-        "b.config('spark.yarn.queue', 'other').config('spark.yarn.tags', 't').getOrCreate()\n"
+        "b.config('spark.yarn.queue', 'other')\n"
+        "b.conf.setIfMissing('spark.yarn.tags', 't')\n"
+        "b.getOrCreate()\n"
     )
     assert ran_with(done)["spark.yarn.queue"] == "other"
     told = {line["key"]: line for line in program.report}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from yarnspec.core.blocking.blocklist import SUBMIT
+from yarnspec.core.blocking.blocklist import SPARK, SUBMIT
 from yarnspec.core.messages.commands import BlockHost, ChangeBounds, UnblockHost
 from yarnspec.core.messages.events import BlockRequested, DriverReady, ExecutorProfile, ScaleRequested
 from yarnspec.core.messages.recoveryevents import EpochRefused
@@ -39,7 +39,7 @@ def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> E
 
     A block from before unreadable records is no wish: they may hold its end, and the journal may know the block. If a
     host is still slow, the tasks of this attempt show it again. Stages and tasks are other ones now. The cluster's list
-    is read anew.
+    is read anew, and the next SparkContext excludes hosts itself.
     """
     asked: dict[str, BlockRequested] = {}
     blocks: dict[str, BlockHost] = {}
@@ -79,7 +79,7 @@ def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> E
     wishes = tuple(
         _again(block, asked.get(host), now_ms)
         for host, block in sorted(blocks.items())
-        if host not in over and block.by != SUBMIT and block.cause != "slow"
+        if host not in over and block.by not in (SUBMIT, SPARK) and block.cause != "slow"
     )
     late = tuple(EpochRefused(epoch=epoch, refused=counts) for epoch, counts in refused.items())
     return Earlier(
@@ -100,6 +100,7 @@ def _again(block: BlockHost, wish: BlockRequested | None, now_ms: int) -> BlockR
         duration_ms=None if block.until_ms is None else block.until_ms - now_ms,
         # The block was granted before, by force or not.
         force=True,
-        automatic=wish is not None and wish.automatic,
+        automatic=block.cause != "asked",
+        cause=block.cause,
         earlier=True,
     )

@@ -222,6 +222,11 @@ class Blocklist:
         """End all blocks that have lost their object: a stage or a task that is over, an executor that is gone."""
         return [self.lift(key, reason) for key in [key for key in self._blocks if which(key)]]
 
+    def context_over(self, reason: str) -> list[Command]:
+        """End what belongs to a SparkContext that is gone: its stages, its tasks, and the hosts that it excluded."""
+        theirs = [one for one in self.blocks if one.level in ("stage", "task") or one.by == SPARK]
+        return [self.lift(one.key, reason) for one in theirs]
+
     def lift(self, key: Key, reason: str) -> Command:
         """End one block."""
         block = self._blocks.pop(key)

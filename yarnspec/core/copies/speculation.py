@@ -219,7 +219,7 @@ class Speculation:
         last = self._guard.run(self._forget_context)
         for name in (JUDGE_TIMER, EXTRA_CONTAINERS_TIMER, SETTLE_TIMER):
             self._timers.cancel(name)
-        return last + self.blocklist.end(why, lambda key: key.level in ("stage", "task"))
+        return last + self.blocklist.context_over(why)
 
     def _forget_context(self) -> list[Command]:
         last: list[Command] = []

@@ -88,7 +88,8 @@ class ApplicationPhase:
     def scale(self, event: ev.ScaleRequested, now_ms: int) -> list[Command]:
         """Somebody wants other bounds."""
         least, most = event.least, event.most
-        why_not = self._why_not(least, most, force=event.force or event.earlier)
+        # What was granted in an earlier attempt is not asked about again: the program may set other bounds in its code.
+        why_not = "" if event.earlier else self._why_not(least, most, force=event.force)
         if why_not:
             return [RefuseScale(least=least, most=most, reason=why_not)]
         commands = self._rescaling.request(least, most, now_ms)

@@ -133,10 +133,10 @@ class Driver:
         now = self._containers.profiles.usual
         flags = [f"--executor-memory {now.heap_mb}m"] if now.heap_mb != before.heap_mb else []
         flags += [f"--executor-cores {now.cores}"] if now.cores != before.cores else []
-        sooner = f"with {' '.join(flags)} at the submit" if flags else "if the submit has the same size"
+        sooner = f"with {' '.join(flags)} at the submit" if flags else "if the submit says the same"
         said = (
-            f"the program sets executors of {now.memory_mb} MiB and {now.cores} cores: {given_back} containers of "
-            f"{before.memory_mb} MiB and {before.cores} cores are given back; the job starts sooner {sooner}"
+            f"the program sets executors of {_size(now)}: {given_back} containers of {_size(before)} are given back; "
+            f"the job starts sooner {sooner}"
         )
         return [Warn(reason=said)]
 
@@ -194,3 +194,8 @@ class Driver:
     def _stale(self) -> list[Command]:
         self.out_of_order += 1
         return []
+
+
+def _size(executor: ev.ExecutorProfile) -> str:
+    resources = "".join(f", {count} {name}" for name, count in sorted(executor.resources.items()))
+    return f"{executor.memory_mb} MiB and {executor.cores} cores{resources}"

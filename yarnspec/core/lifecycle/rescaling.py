@@ -2,9 +2,9 @@
 
 Somebody asks for other bounds (`yarnspec scale`): the transition manager says when they take effect. *Sufficient*: the
 hosts that are not blocked have room for the least, and another number would be asked for. *Desired*: they have room for
-the most. The end of a stage is the good moment, and so is any while no job runs. Executors beyond the most take no new
-task then, and go when they are idle and hold nothing that may still be read. Bounds that do not change the number hold
-at once.
+the most. The end of a stage is the good moment, and for other bounds so is any while no job runs. Executors beyond the
+most take no new task then, and go when they are idle and hold nothing that may still be read. Bounds that do not change
+the number hold at once.
 
 Executors that lie unevenly move at such a moment as well, when a host has come or is not blocked any more
 (``moves.py``).
@@ -166,7 +166,8 @@ class Rescaling:
         if freed or isinstance(event, ev.HostsReported) or blocked != self._blocked:
             self._blocked = blocked
             self._manager.on_change(now_ms)
-        if not self._jobs or _ends_a_stage(event):
+        idle = self._pending is not None and not self._jobs
+        if idle or _is_trigger(event):
             self._manager.on_trigger(now_ms)
         self._manager.on_time(now_ms)
         moved = self._moves.look(event, now_ms)
@@ -205,7 +206,7 @@ class Rescaling:
         if self._manager is None or self._manager.transitioning:
             return "", None
         if self._pending is None:
-            return self._waits_to_move(self._manager)
+            return self._waits_to_move(self._manager) if self.sufficient() else ("", None)
         least, most = self._pending
         said = f"{least} to {most} executors are asked for: "
         match self._manager.phase:
@@ -330,5 +331,7 @@ def _timing(options: ResourcesSettings) -> Timing:
     )
 
 
-def _ends_a_stage(event: ev.Event) -> bool:
-    return isinstance(event, ev.Observed) and bool(np.any(event.rows.kind == RowKind.STAGE_ENDED))
+def _is_trigger(event: ev.Event) -> bool:
+    if isinstance(event, ev.Observed):
+        return bool(np.any(event.rows.kind == RowKind.STAGE_ENDED))
+    return isinstance(event, ev.JobEnded)

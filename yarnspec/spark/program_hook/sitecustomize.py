@@ -343,9 +343,7 @@ def _where_properties_are_set(told: dict[str, Any]) -> dict[str, str]:
             # A generator of pairs could be read only once.
             args = tuple(list(one) if isinstance(one, Iterator) else one for one in args)
             kwargs = {name: list(one) if isinstance(one, Iterator) else one for name, one in kwargs.items()}
-            # pyspark copies whole configurations itself, for example in SparkContext.getConf.
-            ours = str(sys._getframe(1).f_globals.get("__name__")).startswith("pyspark.")
-            for key in () if ours else key_of(*args, **kwargs):
+            for key in () if _is_known(sys._getframe(1)) else key_of(*args, **kwargs):
                 if key in watched_keys or str(key).startswith(planned_keys):
                     set_at[key] = _program_line()
             return original(self, *args, **kwargs)
@@ -365,6 +363,14 @@ def _where_properties_are_set(told: dict[str, Any]) -> dict[str, str]:
     watch(SparkSession.Builder, "master", lambda master: ["spark.master"])  # noqa: ARG005
     watch(SparkSession.Builder, "config", config_keys)
     return set_at
+
+
+def _is_known(caller: Any) -> bool:
+    """Whether pyspark only copies what the program reads (``SparkContext.getConf``), or what ``setAll`` was watched for."""
+    return caller.f_globals.get("__name__", "").startswith("pyspark.") and caller.f_code.co_name in (
+        "getConf",
+        "setAll",
+    )
 
 
 def _guard(told: dict[str, Any], report: Path) -> None:
