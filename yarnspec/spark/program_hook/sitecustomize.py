@@ -366,11 +366,9 @@ def _where_properties_are_set(told: dict[str, Any]) -> dict[str, str]:
 
 
 def _is_known(caller: Any) -> bool:
-    """Whether pyspark only copies what the program reads (``SparkContext.getConf``), or what ``setAll`` was watched for."""
-    return caller.f_globals.get("__name__", "").startswith("pyspark.") and caller.f_code.co_name in (
-        "getConf",
-        "setAll",
-    )
+    """Whether pyspark copies what the program only reads (``getConf``), or what it has given to ``setAll``."""
+    of_pyspark = caller.f_globals.get("__name__", "").startswith("pyspark.")
+    return of_pyspark and caller.f_code.co_name in ("getConf", "setAll")
 
 
 def _guard(told: dict[str, Any], report: Path) -> None:
