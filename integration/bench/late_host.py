@@ -73,6 +73,7 @@ def measure(console: Console, repeats: int = REPEATS) -> bool:
     try:
         with MiniCluster(workspace / "cluster", nodes=HOSTS) as mini:
             cluster = Cluster(mini, base_environment())
+            _one(cluster, "spark-submit", "late-warms-up", workspace)
             for number in range(repeats):
                 for place, arm in enumerate(ARMS):
                     started = _one(cluster, arm, f"late-{number}-{place}", workspace)
