@@ -2,8 +2,8 @@
 
 Five hosts with room for one executor each; the last one starts only when the others have given all that they can.
 Spark begins with 80 % of the executors, which is without that host. yarnspec with bounds waits for the rest as long as
-its stabilization takes (``resources.submission_stabilization``). With a short one it begins as Spark does, and the late
-executors are a burst that comes while the job executes: one rescale. The time counts from the submit to the end of the
+its stabilization takes (``resources.submission_stabilization``). With a short one it begins as Spark does. If the late
+executor comes while the job executes, it is one rescale. The time counts from the submit to the end of the
 last stage, so that the wait for executors is a part of it.
 
 The program is that of the bench `placing`, but does not wait for its executors itself.
@@ -47,11 +47,11 @@ ARMS: dict[Arm, tuple[str, ...]] = {
     "yarnspec, 4 to 5": _BOUNDS,
     "yarnspec, 4 to 5, at once": (*_BOUNDS, "--set", "resources.submission_stabilization=1s"),
 }
-RESCALES: dict[Arm, frozenset[int]] = {
-    "spark-submit": frozenset({0}),
-    "yarnspec": frozenset({0}),  # Spark's own rule: nobody asked for a timeline
-    "yarnspec, 4 to 5": frozenset({0, 1}),  # 1 if the host comes later than the stabilization takes
-    "yarnspec, 4 to 5, at once": frozenset({1}),
+MOST_RESCALES: dict[Arm, int] = {
+    "spark-submit": 0,
+    "yarnspec": 0,  # Spark's own rule: nobody asked for a timeline
+    "yarnspec, 4 to 5": 1,
+    "yarnspec, 4 to 5, at once": 1,
 }
 # One executor fills a host, but for room for an application master.
 SIZES = ("--executor-cores", "2", "--executor-memory", "5000m", "--driver-memory", "512m")
@@ -150,7 +150,7 @@ def _told(console: Console, found: dict[Arm, list[Started]]) -> bool:
             ", ".join(str(one.rescales) for one in runs),
         )
     console.print(table)
-    return all(one.rescales in RESCALES[arm] for arm, runs in found.items() for one in runs)
+    return all(one.rescales <= MOST_RESCALES[arm] for arm, runs in found.items() for one in runs)
 
 
 def _spread(values: list[float]) -> str:
