@@ -3,8 +3,8 @@
 Five hosts with room for one executor each; the last one starts only when the others have given all that they can.
 Spark begins with 80 % of the executors, which is without that host. yarnspec with bounds waits for the rest as long as
 its stabilization takes (``resources.submission_stabilization``). With a short one it begins as Spark does. If the late
-executor comes while the job executes, it is one rescale. The time counts from the submit to the end of the
-last stage, so that the wait for executors is a part of it.
+executor comes while the job executes, it is one rescale. The time counts from the submit to the end of the last stage,
+so that the wait for executors is a part of it.
 
 The program is that of the bench `placing`, but does not wait for its executors itself.
 """

@@ -24,11 +24,10 @@ def main() -> None:
     def executors() -> int:
         return len(tracker.getExecutorInfos()) - 1  # the driver is one of them
 
-    def reaches(wanted: Callable[[int], bool], timeout_s: float) -> int:
+    def wait_until(over: Callable[[], bool], timeout_s: float) -> None:
         deadline = time.monotonic() + timeout_s
-        while not wanted(executors()) and time.monotonic() < deadline:
+        while not over() and time.monotonic() < deadline:
             time.sleep(0.2)
-        return executors()
 
     def slowly(_: int) -> tuple[str, str]:
         time.sleep(1)
@@ -43,10 +42,9 @@ def main() -> None:
 
     begun = executors()
     used = loaded()
-    idle = reaches(lambda count: count <= 1, 40)
-    deadline = time.monotonic() + 120
-    while not Path(sys.argv[1]).exists() and time.monotonic() < deadline:
-        time.sleep(0.2)
+    wait_until(lambda: executors() <= 1, 40)
+    idle = executors()
+    wait_until(Path(sys.argv[1]).exists, 120)
     again = loaded()
     line = {"begun": begun, "used": used, "idle": idle, "used_again": again}
     print(json.dumps(line), flush=True)

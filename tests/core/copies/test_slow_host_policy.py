@@ -102,15 +102,21 @@ def test_a_host_that_is_slow_again_is_blocked_again() -> None:
     assert any(one.host == H3 and one.level == "application" for one in of(BlockHost, answer))
 
 
-def test_a_host_whose_tasks_prove_healthy_comes_back_before_its_time() -> None:
-    world = slow_world(blocks={"slow_duration_ms": 3_600_000})
+def ten_stages_end_well(world: Stragglers, first: int) -> list[Any]:
+    """Stages of eight tasks, none of them slow; what the core answers."""
     answer: list[Any] = []
-    for stage in range(60, 70):
+    for stage in range(first, first + 10):
         tasks = world.fill(stage, 8)
         answer += world.pass_ms(1_100)
         for task_id in tasks:
             answer += world.end(task_id)
         answer += world.stage_ends(stage)
+    return answer
+
+
+def test_a_host_whose_tasks_prove_healthy_comes_back_before_its_time() -> None:
+    world = slow_world(blocks={"slow_duration_ms": 3_600_000})
+    answer = ten_stages_end_well(world, 60)
     lifted = [one for one in of(UnblockHost, answer) if one.level == "application"]
     assert [one.host for one in lifted] == [H3]
     assert "healthy" in lifted[0].reason
@@ -375,12 +381,7 @@ class TestEverySlowTask:
         self.slow_on(world, 0, 1)
         answer = world.pass_ms(2_000)
         assert [one.host for one in self.wide(answer)] == [H3]
-        for stage in range(1, 11):
-            tasks = world.fill(stage, 8)
-            answer += world.pass_ms(1_100)
-            for task_id in tasks:
-                answer += world.end(task_id)
-            answer += world.stage_ends(stage)
+        answer += ten_stages_end_well(world, 1)
         assert [one for one in of(UnblockHost, answer) if one.level == "application"] == []
 
     def test_a_further_slow_task_there_extends_the_block(self) -> None:

@@ -224,7 +224,7 @@ class Blocklist:
 
     def context_over(self, reason: str) -> list[Command]:
         """End what belongs to a SparkContext that is gone: its stages, its tasks, and the hosts that it excluded."""
-        theirs = [one for one in self.blocks if one.level in ("stage", "task") or one.by == SPARK]
+        theirs = [one for one in self.blocks if one.level not in WIDE or one.by == SPARK]
         return [self.lift(one.key, reason) for one in theirs]
 
     def lift(self, key: Key, reason: str) -> Command:

@@ -121,9 +121,8 @@ class Rescaling:
     def over(self) -> None:
         """The driver is gone: what somebody has asked for holds from the start of the next one."""
         if self._pending is not None:
-            self._bounds.change(*self._pending)
-            self._containers.aim(self._bounds.goal())
-        self._manager = self._pending = self._wanted = None
+            self._take_bounds(*self._pending)
+        self._manager = self._wanted = None
         self._jobs.clear()
         self._moves.forget()
         self._timers.cancel(RESCALE_TIMER)
@@ -147,12 +146,18 @@ class Rescaling:
         """Let the bounds that are asked for hold, without a rescale."""
         if self._pending is None:
             return []
-        (least, most), self._pending = self._pending, None
+        least, most = self._pending
+        goal = self._take_bounds(least, most)
+        # With fewer than the most dynamic allocation lets executors go itself.
+        return self._dismiss_surplus(now_ms) if goal == most else []
+
+    def _take_bounds(self, least: int, most: int) -> int:
+        """Let bounds hold; returns how many executors are asked for from now on."""
+        self._pending = None
         self._bounds.change(least, most)
         goal = self._bounds.goal()
         self._containers.aim(goal)
-        # With fewer than the most dynamic allocation lets executors go itself.
-        return self._dismiss_surplus(now_ms) if goal == most else []
+        return goal
 
     def look(self, event: ev.Event, now_ms: int) -> list[Command]:
         """Let an event change the wait for resources. Returns the commands that follow."""
@@ -245,12 +250,10 @@ class Rescaling:
             self._manager.begin(now_ms)
         if self._pending is None:
             return self._move(now_ms)
-        self._bounds.change(*self._pending)
-        self._pending = None
-        goal, have = self._bounds.goal(), self._containers.count("running")
+        have = self._containers.count("running")
         self._moves.forget()
         ended = self._end(have, "given up for other bounds") if self._wanted is not None else []
-        self._containers.aim(goal)
+        goal = self._take_bounds(*self._pending)
         begun = self._begin("new requirements", goal, have, now_ms)
         self._peak = goal
         return [*ended, *begun, *self._dismiss_surplus(now_ms)]
