@@ -33,20 +33,20 @@ class CommonDetectorSettings(msgspec.Struct, frozen=True, kw_only=True):
     set. With thousands of executors a longer interval spares the driver."""
 
     min_finished: Count = 3
-    """A task is compared with others once this many tasks have ended on other hosts. For the speed of hosts, and for
-    the detector progress."""
+    """A task is compared with others once this many tasks have ended on other hosts. Used for the speed of hosts, and
+    by the detector progress."""
 
     cold_start_ms: int = 3_000
     """This much of a task's time is not counted on an executor that has not ended a task yet. Such an executor still
-    loads classes and starts Python. For the speed of hosts, and for the detector progress."""
+    loads classes and starts Python. Used for the speed of hosts, and by the detector progress."""
 
     noise_ms: int = 100
-    """A task is not late if it takes longer than expected by less than this. Twice this value is added to both times,
-    so short hiccups do not count. For the speed of hosts, and for the detector progress."""
+    """A task is not late if it takes longer than expected by less than this. Before two times are compared, twice
+    this value is added to each, so short hiccups do not count. Used for the speed of hosts, and by the detector progress."""
 
     host_proof: Probability = 0.85
-    """A host counts as slow only if its tasks prove it slow with at least this probability. host_slow_factor must hold
-    as well."""
+    """A host counts as slow only if its tasks prove it slow with at least this probability. Its tasks must also be
+    slower by host_slow_factor."""
 
     host_slow_factor: Factor = 1.5
     """A host counts as slow only if its tasks take at least this many times as long as on other hosts."""

@@ -52,10 +52,10 @@ class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     spread_tasks: bool = True
     """Whether tasks start on the executor with the fewest running tasks; among equals, on the host with the fewest. If
-    false, in Spark's random order."""
+    false, Spark chooses the executor, at random."""
 
     task_seed: CountOrZero = 0
-    """Decides between executors and hosts that are loaded alike; the same seed gives the same order."""
+    """Decides which of equally loaded executors and hosts comes first. The same number gives the same order."""
 
     locality_weight: FactorOrZero = 1.0
     """How much nearness to the data weighs against an even load. A task waits this many times spark.locality.wait for a
@@ -75,8 +75,9 @@ class ResourcesSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     wait_timeout_ms: MsOrZero = 300_000
     """How long an application waits for its first containers, or for min_executors of them. Then it ends with exit
-    code 6, and with the reason that YARN gives for the delay. A submit that waits also counts the time until the
-    application master of each attempt gets a container. It kills an application that got none. 0: wait for ever."""
+    code 6, and with the reason that YARN gives for the delay. A submit that waits counts this
+    time for the application master's container, too. If that does not come in time, it kills the application. 0: wait
+    for ever."""
 
     submission_stabilization_ms: MsOrZero = 10_000
     """How long a job that has min_executors waits for more before it starts; max_executors end this wait."""
