@@ -42,7 +42,8 @@ class CommonDetectorSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     noise_ms: int = 100
     """A task is not late if it takes longer than expected by less than this. Before two times are compared, twice
-    this value is added to each, so short hiccups do not count. Used for the speed of hosts, and by the detector progress."""
+    this value is added to each, so short hiccups do not count. Used for the speed of hosts, and by the detector
+    progress."""
 
     host_proof: Probability = 0.85
     """A host counts as slow only if its tasks prove it slow with at least this probability. Its tasks must also be
