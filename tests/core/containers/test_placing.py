@@ -246,7 +246,6 @@ def test_a_host_that_gave_nothing_is_no_target_until_its_room_changes() -> None:
     world.tell(ev.TargetExecutorsChanged(count=2))
     assert targets(world) == {HOSTS[0]: 1}
     world.tell(report({HOSTS[0]: 1, HOSTS[1]: 3}))
-    world.tell(ev.TargetExecutorsChanged(count=3))
     assert targets(world) == {HOSTS[0]: 1, HOSTS[1]: 1}
 
 
@@ -263,6 +262,41 @@ def test_with_no_room_anywhere_nothing_is_waited_for() -> None:
     world = begun(free=dict.fromkeys(HOSTS, 0), executors=2)
     assert [(one.hosts, one.strict) for one in wanted(world).values()] == [((), False)] * 2
     assert only(RelaxPlacement, world.commands).wanted == ("1", "2")
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_what_may_come_anywhere_is_spread_again_when_there_is_room(before: int) -> None:
+    world = begun(free=dict.fromkeys(HOSTS, before), executors=8)
+    assert targets(world).total() == 4 * before
+    world.tell(report(dict.fromkeys(HOSTS, 4)))
+    assert targets(world) == dict.fromkeys(HOSTS, 2)
+
+
+def test_only_as_many_are_spread_again_as_have_room_and_only_where_room_is_new() -> None:
+    world = begun(free=dict.fromkeys(HOSTS, 0), executors=8)
+    some = dict.fromkeys(HOSTS, 0) | {HOSTS[1]: 1}
+    world.tell(report(some))
+    assert targets(world) == {HOSTS[1]: 1}
+    for _ in range(3):
+        if targets(world):
+            late(world)
+    assert not targets(world)
+    world.tell(report(some))
+    assert not targets(world)
+
+
+def test_what_waits_for_a_crowded_host_moves_to_hosts_that_join() -> None:
+    world = begun(free={HOSTS[0]: 4}, executors=4)
+    assert targets(world) == {HOSTS[0]: 4}
+    world.tell(report(dict.fromkeys(HOSTS, 4)))
+    assert targets(world) == dict.fromkeys(HOSTS, 1)
+
+
+@given(st.lists(st.integers(0, 6), min_size=4, max_size=4), st.lists(st.integers(2, 9), min_size=4, max_size=4))
+def test_whatever_was_free_at_first_all_are_spread_when_there_is_room(first: list[int], then: list[int]) -> None:
+    world = begun(free=dict(zip(HOSTS, first, strict=True)), executors=8)
+    world.tell(report(dict(zip(HOSTS, then, strict=True))))
+    assert targets(world) == dict.fromkeys(HOSTS, 2)
 
 
 PYTHON = "python=3.11"

@@ -7,6 +7,9 @@ anywhere. The time counts from the call that told the ResourceManager. Each step
 reason. A container that is required on a host is asked for there until the room that required it lets go
 (``ExecutorTable.set_required_hosts``).
 
+When a report shows room that was not there before, containers that may come anywhere are spread again, as many as have
+room. Those that wait for a crowded host move to an emptier one.
+
 The limit ``placement.max_per_host`` is hard. Under it every ask names one host, and counts on it: so no two asks can
 fill the same place. An ask that waits in vain moves on to another host, again and again. Each time it waits twice as
 long, up to a minute or so. A container that finds no place under the limit is not asked for until there is one. Places
@@ -117,6 +120,7 @@ class Placing:
         self._seen: tuple[int, tuple[str, ...]] = (0, ())
         self._usable: frozenset[str] = frozenset()
         self._at_report = _Ours()
+        self._with_room: frozenset[tuple[str, int]] = frozenset()
         self._silent: dict[tuple[str, int], Mapping[str, int | None]] = {}
         self._relaxed: dict[str, str] = {}
         self._not_asked = (0, "")
@@ -263,11 +267,12 @@ class Placing:
     # the hosts
 
     def _heed_hosts(self) -> None:
-        """Ask again for what was asked for on hosts that are blocked or gone now."""
+        """Ask again for what was asked for on hosts that are blocked or gone now, and for what others have room for."""
         seen = (self._hosts.reports_taken, self._blocked())
         if seen == self._seen:
             return
-        if seen[0] != self._seen[0]:
+        reported = seen[0] != self._seen[0]
+        if reported:
             self._at_report = self._there()
             reports = self._hosts.reports
             self._silent = {
@@ -280,8 +285,40 @@ class Placing:
         self._usable = (self._hosts.running & suited) - set(seen[1])
         if not self.spreads:
             return
-        for ask in self._asks.place_again(lambda ask: not ask.required and self._misplaced(ask)):
+        misplaced = {ask.wanted.id for ask in self._asks.all if not ask.required and self._misplaced(ask)}
+        if reported and self._asks.all:
+            misplaced |= self._below_their_room() | self._crowded()
+        for ask in self._asks.place_again(lambda ask: ask.wanted.id in misplaced):
             ask.step, ask.tries = "host", 0
+
+    def _below_their_room(self) -> set[str]:
+        """The asks that may come anywhere and need not any more: as many as there is room, where some of it is new."""
+        anywhere: dict[int, list[str]] = {}
+        for ask in self._asks.all:
+            if ask.step == "anywhere" and not ask.placeless:
+                anywhere.setdefault(ask.wanted.profile, []).append(ask.wanted.id)
+        rooms = {
+            (host, profile): room
+            for profile in anywhere
+            for host in self._usable
+            if (room := self._room_reported(host, self._profiles.of(profile))) > 0
+        }
+        before, self._with_room = self._with_room, frozenset(rooms)
+        fresh = {profile for _, profile in rooms.keys() - before}
+        return {
+            one
+            for profile in fresh
+            for one in anywhere[profile][: sum(room for (_, of), room in rooms.items() if of == profile)]
+        }
+
+    def _crowded(self) -> set[str]:
+        """The asks that wait for a host that has one too many of ours, by what the hosts report now."""
+        waiting: dict[str, list[str]] = {}
+        for ask in self._asks.all:
+            if ask.wanted.rule == "spread" and ask.step == "host" and ask.wanted.profile == USUAL:
+                waiting.setdefault(ask.wanted.hosts[0], []).append(ask.wanted.id)
+        loads = self._loads_with((), self._profiles.usual) if waiting else ()
+        return {waiting[host].pop() for host in uneven(loads, self._limit) if waiting.get(host)}
 
     def suits(self, host: HostReport) -> bool:
         """Whether executors of the usual size may be on such a host, by label, constraint and resource types."""
@@ -325,6 +362,9 @@ class Placing:
         return there
 
     def _loads(self, unplaced: Collection[Ask], size: ExecutorProfile) -> Loads:
+        return Loads(self._loads_with(unplaced, size), self._limit)
+
+    def _loads_with(self, unplaced: Collection[Ask], size: ExecutorProfile) -> Iterator[HostLoad]:
         """The usable hosts with what is there, and with what is asked for there, but for the asks without a place.
 
         Their room is for containers of this size.
@@ -335,7 +375,7 @@ class Placing:
             # An ask for several hosts binds none of them.
             if id(ask) not in without and len(ask.named) == 1:
                 ours.add(ask.named[0], self._profiles.of(ask.wanted.profile))
-        return Loads(self._host_loads(ours, ours.executors, size, self._lacking(ours, size)), self._limit)
+        return self._host_loads(ours, ours.executors, size, self._lacking(ours, size))
 
     def _lacking(self, ours: _Ours, size: ExecutorProfile) -> Mapping[str, float]:
         """How many more executors of this size the hosts should have that hold data of waiting tasks."""
