@@ -28,7 +28,7 @@ from yarnspec.observe.page.scene import Scene, scene_of
 from yarnspec.observe.page.sentences import sentences
 from yarnspec.observe.page.stage_rows import lateness_of, stage_rows
 from yarnspec.observe.page.task_rows import copy_rows, ledger_of, task_groups
-from yarnspec.observe.page.timeline import timeline
+from yarnspec.observe.page.timeline import Timeline, timeline
 
 STAGE = events.StageStarted(stage=0, stage_attempt=0, name="count", tasks=12)
 
@@ -36,6 +36,10 @@ STAGE = events.StageStarted(stage=0, stage_attempt=0, name="count", tasks=12)
 def scene(*messages: events.Event | commands.Command) -> Scene:
     fold, document = folded(told(*messages))
     return scene_of(fold, document, START_MS + 60_000)
+
+
+def drawing(of: Scene) -> Timeline:
+    return timeline(of, host_rows(of)[0])
 
 
 def slow_host(took_ms: int = 30_000) -> list[events.TaskFinished]:
@@ -69,7 +73,7 @@ class TestAttempts:
         found = scene(attempt(), STAGE, begun(0), task(0), begun(3, host="w9"))
         assert found.attempts.running.tolist() == [False, True]
         assert int(found.attempts.finish_ms[-1]) == START_MS + 60_000
-        bars = {band.host: list(band.bars) for band in timeline(found).bands}
+        bars = {band.host: list(band.bars) for band in drawing(found).bands}
         assert bars == {"w1": ["ok"], "w9": ["running"]}
 
     @pytest.mark.parametrize(
@@ -96,7 +100,7 @@ class TestAttempts:
         assert found.attempts.state.tolist() == [State.SUCCESS, LOST_WITH_DRIVER, State.RUNNING]
         assert found.attempts.took_ms.tolist() == [1_000, 1_000, 50_000]
         assert [one.state for one in fold.stages] == ["FAILED", "RUNNING"]
-        assert {band.host: list(band.bars) for band in timeline(found).bands} == {
+        assert {band.host: list(band.bars) for band in drawing(found).bands} == {
             "w1": ["ok", "running"],
             "w9": ["lost"],
         }
@@ -108,7 +112,7 @@ class TestAttempts:
         assert "1 task attempt ran then and was lost" in first
         assert "The first new task began after 6.0 s." in first
         [death] = [one for one in fold.moments if one.kind == "lost"]
-        assert (found.scale.at(death.time_ms), "lost", death.text) in timeline(found).moments
+        assert (found.scale.at(death.time_ms), "lost", death.text) in drawing(found).moments
         shown = re.sub("<[^>]*>", "", page(fold, document, START_MS + 60_000))
         assert f"{between} (3s) the application master died: attempt 1 was lost, it was lost" in shown
 
@@ -286,7 +290,7 @@ class TestHosts:
             "executor 3 blocked for stage 0 (faulty); was blocked once; was blocked for single stages or tasks twice"
         )
         assert (host.tone, host.block) == ("warn", None)
-        [band] = [one for one in timeline(found).bands if one.host == "w1"]
+        [band] = [one for one in drawing(found).bands if one.host == "w1"]
         assert (len(band.blocks), len(band.narrow), band.blocked) == (1, 3, False)
         assert "blocked once" in band.label
         assert any("blocked for task 0.2 (asked)" in one.text for one in band.narrow)
@@ -458,11 +462,11 @@ class TestTimeline:
                  finish_ms=START_MS + 4_000 + 990 * (index // 3))
             for index, name in enumerate(["1", "1", "2"] * 4)
         ]  # fmt: skip
-        [band] = timeline(scene(attempt(), *executors, STAGE, *tasks)).bands
+        [band] = drawing(scene(attempt(), *executors, STAGE, *tasks)).bands
         rows = [bar.y for bar in band.bars["ok"]]
         assert sorted(set(rows)) == [2, 11, 20]
         assert rows == rows[:3] * 4
-        unknown = timeline(scene(attempt(), STAGE, *tasks)).bands[0]
+        unknown = drawing(scene(attempt(), STAGE, *tasks)).bands[0]
         assert len({bar.y for bar in unknown.bars["ok"]}) == 6
 
 
@@ -515,7 +519,7 @@ class TestSentences:
         end = commands.FinishApplication(reason="the program ended", status="SUCCEEDED", exit_code=0)
         fold, document = folded([*history, *told(again, STAGE, task(0), end, epoch=2, step_ms=20_000)])
         last = sentences(scene_of(fold, document, START_MS + 90_000))[-1]
-        assert last.text.endswith("and 2 driver epochs: 4 tasks finished, in 3 attempts of 2 stages.")
+        assert last.text.endswith("and 2 driver epochs: 4 tasks finished, in 3 attempts of 2 stages of 2 driver epochs.")
 
     def test_the_last_death_tells_of_the_attempts_that_ran_then(self) -> None:
         ready, died = events.DriverReady(driver_url="spark://d:1"), events.DriverLost(exit_code=137, reason="killed")
@@ -526,7 +530,7 @@ class TestSentences:
             *told(attempt(2, "it was lost"), epoch=6, step_ms=90_000),
         ])  # fmt: skip
         first = sentences(scene_of(fold, document, START_MS + 100_000))[0]
-        assert "died twice. The last time, between " in first.text
+        assert "1 application master and 1 driver died. The last time, between " in first.text
         assert "1 task attempt ran then and was lost." in first.text
 
     def test_a_failure_says_how_it_ended(self) -> None:
