@@ -33,7 +33,7 @@ _TONES = {"bad": 0, "warn": 1, "good": 2, "calm": 3}
 class Sentence:
     """One thing worth telling. ``tone``: bad, warn, good or calm, which says it in a word and a sign too.
 
-    ``told``: the records' reasons that it stands for.
+    ``told``: how warnings of the same end.
     """
 
     tone: str
@@ -53,11 +53,11 @@ def sentences(scene: Scene) -> list[Sentence]:
 
 
 def untold_warnings(scene: Scene, said: list[Sentence]) -> list[str]:
-    """The document's warnings, without those whose reason a sentence has told."""
-    told = {reason for one in said for reason in one.told if reason}
+    """The document's warnings, without those that a sentence has told."""
+    told = {end for one in said for end in one.told if end}
     return [
         warning for warning in scene.document.warnings
-        if not any(warning == reason or warning.endswith(f": {reason}") for reason in told)
+        if not any(warning == end or warning.endswith(f": {end}") for end in told)
     ]  # fmt: skip
 
 
@@ -243,7 +243,7 @@ def _slow_host(scene: Scene, number: int, blocks: list[BlockSpan]) -> Sentence:
         return Sentence("bad", f"{words}. yarnspec would have found it slow after {after}.")
     if host in scene.fold.spared:
         why = scene.fold.spared[host]
-        return Sentence("bad", f"{words}. yarnspec left it in use: {_short(why)}", (why,))
+        return Sentence("bad", f"{words}. yarnspec left it in use: {_short(why)}", (f"{host}: {why}",))
     return Sentence("bad", f"{words}.")
 
 
