@@ -241,8 +241,8 @@ def test_the_driver_that_went_on_with_outputs_is_told_first() -> None:
     words = parsed(drawn(history)).find(f".//{HTML}section[@id='words']")
     assert words is not None
     first = "".join(words.find(f".//{HTML}li").itertext())  # type: ignore[union-attr]
-    assert "The driver or the application master died twice" in first
-    assert "and 3 driver epochs: 2 tasks finished, in 2 stages." in drawn(three_attempts())
+    assert "2 application masters died. The last time, at " in first
+    assert "and 3 driver epochs: 2 tasks finished, in 2 stages of 2 driver epochs." in drawn(three_attempts())
     assert "exit code 137" in first
 
 

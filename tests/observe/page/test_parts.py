@@ -25,10 +25,10 @@ from yarnspec.observe.page.host_rows import host_rows
 from yarnspec.observe.page.missing import FoldedKind, Missing
 from yarnspec.observe.page.page import page
 from yarnspec.observe.page.scene import Scene, scene_of
-from yarnspec.observe.page.sentences import sentences
+from yarnspec.observe.page.sentences import sentences, untold_warnings
 from yarnspec.observe.page.stage_rows import lateness_of, stage_rows
 from yarnspec.observe.page.task_rows import copy_rows, ledger_of, task_groups
-from yarnspec.observe.page.timeline import timeline
+from yarnspec.observe.page.timeline import Timeline, timeline
 
 STAGE = events.StageStarted(stage=0, stage_attempt=0, name="count", tasks=12)
 
@@ -36,6 +36,10 @@ STAGE = events.StageStarted(stage=0, stage_attempt=0, name="count", tasks=12)
 def scene(*messages: events.Event | commands.Command) -> Scene:
     fold, document = folded(told(*messages))
     return scene_of(fold, document, START_MS + 60_000)
+
+
+def drawing(of: Scene) -> Timeline:
+    return timeline(of, host_rows(of)[0])
 
 
 def slow_host(took_ms: int = 30_000) -> list[events.TaskFinished]:
@@ -69,7 +73,7 @@ class TestAttempts:
         found = scene(attempt(), STAGE, begun(0), task(0), begun(3, host="w9"))
         assert found.attempts.running.tolist() == [False, True]
         assert int(found.attempts.finish_ms[-1]) == START_MS + 60_000
-        bars = {band.host: list(band.bars) for band in timeline(found).bands}
+        bars = {band.host: list(band.bars) for band in drawing(found).bands}
         assert bars == {"w1": ["ok"], "w9": ["running"]}
 
     @pytest.mark.parametrize(
@@ -96,7 +100,7 @@ class TestAttempts:
         assert found.attempts.state.tolist() == [State.SUCCESS, LOST_WITH_DRIVER, State.RUNNING]
         assert found.attempts.took_ms.tolist() == [1_000, 1_000, 50_000]
         assert [one.state for one in fold.stages] == ["FAILED", "RUNNING"]
-        assert {band.host: list(band.bars) for band in timeline(found).bands} == {
+        assert {band.host: list(band.bars) for band in drawing(found).bands} == {
             "w1": ["ok", "running"],
             "w9": ["lost"],
         }
@@ -108,7 +112,7 @@ class TestAttempts:
         assert "1 task attempt ran then and was lost" in first
         assert "The first new task began after 6.0 s." in first
         [death] = [one for one in fold.moments if one.kind == "lost"]
-        assert (found.scale.at(death.time_ms), "lost", death.text) in timeline(found).moments
+        assert (found.scale.at(death.time_ms), "lost", death.text) in drawing(found).moments
         shown = re.sub("<[^>]*>", "", page(fold, document, START_MS + 60_000))
         assert f"{between} (3s) the application master died: attempt 1 was lost, it was lost" in shown
 
@@ -286,7 +290,7 @@ class TestHosts:
             "executor 3 blocked for stage 0 (faulty); was blocked once; was blocked for single stages or tasks twice"
         )
         assert (host.tone, host.block) == ("warn", None)
-        [band] = [one for one in timeline(found).bands if one.host == "w1"]
+        [band] = [one for one in drawing(found).bands if one.host == "w1"]
         assert (len(band.blocks), len(band.narrow), band.blocked) == (1, 3, False)
         assert "blocked once" in band.label
         assert any("blocked for task 0.2 (asked)" in one.text for one in band.narrow)
@@ -306,6 +310,21 @@ class TestHosts:
         [host] = [one for one in host_rows(scene_of(fold, document, START_MS + 90_000))[0] if one.host == "w4"]
         assert host.state == "was blocked once"
         assert fold.blocks[0].ended_ms == START_MS + 60_000
+
+    def test_the_timeline_has_the_order_of_the_table(self) -> None:
+        blocks = [_block("w0"), commands.UnblockHost(reason="over", host="w0"), _block("w1")]
+        found = scene(attempt(), STAGE, *slow_host(), task(12, host="a9"), *blocks)
+        names = [one.host for one in host_rows(found)[0] if one.host != "am-host"]
+        assert names == ["w2", "w1", "w0", "a9"]
+        assert [one.host for one in drawing(found).bands] == names
+
+    def test_the_rest_of_a_reason_is_folded_and_told_once(self) -> None:
+        block = msgspec.structs.replace(_block("w1"), reason="late (by 2 x; by time); 5 tasks are left; 4 slots")
+        fold, document = folded(told(attempt(), STAGE, task(0), block))
+        text = page(fold, document, START_MS + 60_000).partition('id="hosts"')[2].partition("</section>")[0]
+        assert text.count("late (by 2 x; by time)<details") == 1
+        assert text.count("5 tasks are left") == 1
+        assert "Blocks that hold now" in text
 
 
 class TestStages:
@@ -458,11 +477,11 @@ class TestTimeline:
                  finish_ms=START_MS + 4_000 + 990 * (index // 3))
             for index, name in enumerate(["1", "1", "2"] * 4)
         ]  # fmt: skip
-        [band] = timeline(scene(attempt(), *executors, STAGE, *tasks)).bands
+        [band] = drawing(scene(attempt(), *executors, STAGE, *tasks)).bands
         rows = [bar.y for bar in band.bars["ok"]]
         assert sorted(set(rows)) == [2, 11, 20]
         assert rows == rows[:3] * 4
-        unknown = timeline(scene(attempt(), STAGE, *tasks)).bands[0]
+        unknown = drawing(scene(attempt(), STAGE, *tasks)).bands[0]
         assert len({bar.y for bar in unknown.bars["ok"]}) == 6
 
 
@@ -515,7 +534,9 @@ class TestSentences:
         end = commands.FinishApplication(reason="the program ended", status="SUCCEEDED", exit_code=0)
         fold, document = folded([*history, *told(again, STAGE, task(0), end, epoch=2, step_ms=20_000)])
         last = sentences(scene_of(fold, document, START_MS + 90_000))[-1]
-        assert last.text.endswith("and 2 driver epochs: 4 tasks finished, in 3 attempts of 2 stages.")
+        assert last.text.endswith(
+            "and 2 driver epochs: 4 tasks finished, in 3 attempts of 2 stages of 2 driver epochs."
+        )
 
     def test_the_last_death_tells_of_the_attempts_that_ran_then(self) -> None:
         ready, died = events.DriverReady(driver_url="spark://d:1"), events.DriverLost(exit_code=137, reason="killed")
@@ -526,8 +547,67 @@ class TestSentences:
             *told(attempt(2, "it was lost"), epoch=6, step_ms=90_000),
         ])  # fmt: skip
         first = sentences(scene_of(fold, document, START_MS + 100_000))[0]
-        assert "died twice. The last time, between " in first.text
+        assert "1 application master and 1 driver died. The last time, between " in first.text
         assert "1 task attempt ran then and was lost." in first.text
+
+    def test_all_failures_are_counted_and_reasons_that_differ_in_numbers_are_one(self) -> None:
+        failed = [
+            task(number, state="FAILED", failure=f"bad line {number}", host="w2" if number % 5 else "w1")
+            for number in range(2_500)
+        ]
+        last = task(2_501, state="FAILED", failure="no space left")
+        [first] = [one.text for one in sentences(scene(attempt(), STAGE, *failed, last)) if "failed" in one.text]
+        assert first == (
+            "2,501 task attempts failed. 2,000 of them ran on w2. "
+            "Most often (1,999 of the latest 2,000), for example: bad line 2499."
+        )
+
+    @pytest.mark.parametrize(
+        ("reasons", "words"),
+        [
+            (["no space left"], "1 task attempt failed. The reason: no space left."),
+            (["no space left", "bad line"], "2 task attempts failed. For example: no space left."),
+            (["", ""], "2 task attempts failed. The records do not say why."),
+        ],
+    )
+    def test_a_reason_that_occurred_once_is_an_example(self, reasons: list[str], words: str) -> None:
+        failed = [task(number, state="FAILED", failure=reason) for number, reason in enumerate(reasons)]
+        assert words in [one.text for one in sentences(scene(attempt(), STAGE, *failed))]
+
+    def test_slow_hosts_beyond_the_second_have_their_numbers_and_blocks(self) -> None:
+        slow = {"w7": 70, "w6": 60, "w5": 50, "w4": 40}
+        tasks = [
+            task(8 * place + number, host=host, finish_ms=START_MS + 3_000 + 1_000 * slow.get(host, 10))
+            for place, host in enumerate(f"w{number}" for number in range(12))
+            for number in range(8)
+        ]
+        told_now = [one.text for one in sentences(scene(attempt(), STAGE, *tasks, _block("w5")))]
+        assert (
+            told_now[2] == "2 more hosts (w5, w4) took 4.0 to 5.0 times as long as others; yarnspec blocked 1 of them."
+        )
+        three = [one for one in tasks if one.host != "w4"]
+        told_now = [one.text for one in sentences(scene(attempt(), STAGE, *three, _block("w5")))]
+        assert told_now[2] == "1 more host (w5) took 5.0 times as long as others; yarnspec blocked it too."
+        blocked = [_block(f"w{number}") for number in range(6)]
+        assert "yarnspec blocked 4 more hosts (w2, w3, w4 and others)." in [
+            one.text for one in sentences(scene(attempt(), *blocked))
+        ]
+
+    def test_one_missing_executor_does_not_run(self) -> None:
+        found = scene(attempt(), events.TargetExecutorsChanged(count=1))
+        assert "1 of 1 wanted executor does not run yet." in [one.text for one in sentences(found)]
+
+    def test_a_warning_that_a_sentence_has_told_is_left_out(self) -> None:
+        refused = commands.RefuseBlock(reason="2 of 3 are blocked", host="w2", kind="block")
+        other = msgspec.structs.replace(refused, host="w0")
+        fold, document = folded([
+            *told(attempt(), STAGE, *slow_host(), refused, other, commands.Warn(reason="the disk is full")),
+            *told(attempt(2, "it was lost"), epoch=6, step_ms=90_000),
+        ])  # fmt: skip
+        found = scene_of(fold, document, START_MS + 100_000)
+        assert "application attempt 1 was lost: it was lost" in document.warnings
+        assert untold_warnings(found, sentences(found)) == ["not blocked: w0: 2 of 3 are blocked", "the disk is full"]
+        assert untold_warnings(found, []) == list(document.warnings)
 
     def test_a_failure_says_how_it_ended(self) -> None:
         end = commands.FinishApplication(reason="ValueError: no such column", status="FAILED", exit_code=1)

@@ -16,7 +16,7 @@ def resources_in_words(resources: ResourcesStatus, wanted: int, now_ms: int) -> 
     if resources.phase in ("finished", "failed"):
         return words
     if resources.phase != "created":
-        words += f"; {resources.have} executors"
+        words += f"; {resources.have} executor{'s' if resources.have != 1 else ''}"
     if resources.sufficient:
         words += f", at least {resources.sufficient}, at most {resources.desired}"
     elif resources.desired:

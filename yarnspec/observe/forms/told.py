@@ -50,6 +50,16 @@ def clipped(text: str, most: int) -> str:
     return f"{(words if len(words) * 2 > most else begins).rstrip(' ,;:')}…"
 
 
+def in_two(reason: str) -> tuple[str, str]:
+    """A reason before its first semicolon outside parentheses, and the rest."""
+    depth = 0
+    for place, letter in enumerate(reason):
+        depth += (letter == "(") - (letter == ")")
+        if letter == ";" and depth <= 0:
+            return reason[:place], reason[place + 1 :].strip()
+    return reason, ""
+
+
 def visible(text: str) -> str:
     """Text on one line, without control characters that a terminal would obey."""
     return "".join(one if one.isprintable() else "�" for one in " ".join(text.split()))

@@ -20,8 +20,12 @@ _SPARK_WIDTH, _SPARK_HEIGHT = 1000.0, 24.0
 
 @dataclass(slots=True)
 class HostRow:
-    """One host. ``tone``: how bad its state is. ``copies_away``: of its tasks so many had a copy on another host."""
+    """One host. ``tone``: how bad its state is. ``copies_away``: of its tasks so many had a copy on another host.
 
+    ``why`` begins with ``reason``, if a block gives one.
+    """
+
+    number: int
     host: str
     state: str
     tone: str
@@ -38,11 +42,12 @@ class HostRow:
     kept_outputs: int
     kept_bytes: int
     why: str
+    reason: str
     block: BlockStatus | None
 
 
 def host_rows(scene: Scene) -> tuple[list[HostRow], int]:
-    """The rows, and how many more hosts there are."""
+    """The rows in the order that the timeline has too, and how many more hosts there are."""
     document, attempts = scene.document, scene.attempts
     wide = {one.host: one for one in document.blocks if one.executor_id is None and one.level in WIDE}
     narrow: dict[str, list[BlockStatus]] = {}
@@ -62,7 +67,7 @@ def host_rows(scene: Scene) -> tuple[list[HostRow], int]:
         outputs = kept.get(host)
         rows.append(
             HostRow(
-                host=host, state=state, tone=tone,
+                number=number, host=host, state=state, tone=tone,
                 factor=factor if scene.speeds.compared[number] else None,
                 history=_sparkline(history), history_words=_range(history),
                 executors=live[host],
@@ -73,11 +78,13 @@ def host_rows(scene: Scene) -> tuple[list[HostRow], int]:
                 lost=int(np.count_nonzero(attempts.lost[mine])),
                 copies_away=away[number],
                 kept_outputs=outputs.outputs if outputs else 0, kept_bytes=outputs.bytes if outputs else 0,
-                why=_why(scene, block or next(iter(parts), None), host), block=block,
+                why=_why(scene, block or next(iter(parts), None), host),
+                reason=block.reason if block is not None else parts[0].reason if parts else "", block=block,
             )
         )  # fmt: skip
     ranks = {"bad": 0, "warn": 1, "calm": 2}
-    rows.sort(key=lambda one: (ranks[one.tone], -(one.factor or 0.0), -one.failed, one.host))
+    # By the slowness as it is shown: smaller differences would move the hosts at each refresh.
+    rows.sort(key=lambda one: (ranks[one.tone], -round(one.factor or 0.0, 1), -one.failed, one.host))
     most = scene.few(_MOST_HOSTS)
     return rows[:most], max(0, len(rows) - most)
 

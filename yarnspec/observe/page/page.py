@@ -15,13 +15,13 @@ import msgspec
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.moments import at_time, clock, day_clock, span, zone
 from yarnspec.observe.forms.resource_words import asks_in_words, resources_in_words
-from yarnspec.observe.forms.told import clipped, told
+from yarnspec.observe.forms.told import clipped, in_two, told
 from yarnspec.observe.page.container_rows import containers_by_host, over_time, shown_containers
 from yarnspec.observe.page.drawing import brief, percent, took
 from yarnspec.observe.page.host_rows import host_rows
 from yarnspec.observe.page.page_fold import SHOWN_EVENTS, PageFold
 from yarnspec.observe.page.scene import Scene, scene_of
-from yarnspec.observe.page.sentences import sentences, summary
+from yarnspec.observe.page.sentences import sentences, summary, untold_warnings
 from yarnspec.observe.page.stage_rows import stage_rows
 from yarnspec.observe.page.task_rows import copy_rows, ledger_of, task_groups
 from yarnspec.observe.page.timeline import timeline
@@ -102,6 +102,7 @@ def _context(scene: Scene, source: Source, live: Live | None) -> dict[str, Any]:
     copies, more_copies = copy_rows(scene)
     containers, more_containers = shown_containers(scene)
     shown, left_out = _as_json(document)
+    said = sentences(scene)
     return {
         "document": document,
         "ended": scene.ended,
@@ -112,10 +113,12 @@ def _context(scene: Scene, source: Source, live: Live | None) -> dict[str, Any]:
         "now_ms": scene.now_ms,
         "length_ms": scene.scale.length_ms,
         "begin_ms": scene.scale.begin_ms,
-        "sentences": sentences(scene),
+        "sentences": said,
+        "warnings": untold_warnings(scene, said),
         "missing": _missing(scene),
-        "timeline": timeline(scene),
+        "timeline": timeline(scene, hosts),
         "hosts": hosts,
+        "told_reasons": {(one.host, one.reason) for one in hosts},
         "more_hosts": more_hosts,
         "stages": stages,
         "plots": sum(one.plot is not None for one in stages),
@@ -206,7 +209,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters |= {
         "took": took, "at_time": at_time, "day_clock": day_clock, "span": span, "zone": zone, "number": _number,
-        "bytes": _bytes, "percent": percent, "brief": brief, "safe_link": _safe_link, "clip": clipped,
+        "bytes": _bytes, "percent": percent, "brief": brief, "safe_link": _safe_link, "clip": clipped, "in_two": in_two,
         "short_reason": short_reason,
     }  # fmt: skip
     environment.globals |= {"signs": _SIGNS}

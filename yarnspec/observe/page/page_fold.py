@@ -22,7 +22,7 @@ from yarnspec.observe.forms.records import Record, UnreadableRecordError
 from yarnspec.observe.hindsight.offline import Findings
 from yarnspec.observe.page.attempts import LOST_WITH_DRIVER, Attempts, AttemptTable, Row, joined, of_rows
 from yarnspec.observe.page.missing import FoldedKind, Missing
-from yarnspec.observe.page.spans import BlockSpan, ContainerSpan, CopyAsked, Moment, StageSpan
+from yarnspec.observe.page.spans import MASTER, BlockSpan, ContainerSpan, CopyAsked, Moment, StageSpan
 from yarnspec.observe.status.blocks import BlockKey, block_key
 from yarnspec.observe.status.copies import CopyCounts
 
@@ -187,7 +187,7 @@ class PageFold:
         if not self._epoch_ended:
             self.missing.skip_end(self._epoch, self.last_ms, record.time_ms)
             text = f"driver epoch {self._epoch} ended, and no record says why"
-            self._moment(self.last_ms, "lost", text, until_ms=record.time_ms)
+            self._moment(self.last_ms, "lost", text, until_ms=record.time_ms, died="driver")
         # Nobody told when the application master died, and the next one may begin minutes later.
         self._end_attempts(self.last_ms, LOST_WITH_DRIVER, f"driver epoch {self._epoch} was over")
         self._end_stages(self.last_ms)
@@ -224,7 +224,7 @@ class PageFold:
                 self._end_attempts(time_ms, LOST_WITH_DRIVER, f"the driver died (exit code {code})")
                 self._end_stages(time_ms)
                 self._epoch_ended = True
-                self._moment(time_ms, "lost", f"the driver died (exit code {code}): {reason}")
+                self._moment(time_ms, "lost", f"the driver died (exit code {code}): {reason}", died="driver")
             case events.CopyRefused():
                 self._not_started(event.stage, event.stage_attempt, event.index, event.why)
             case rec.ShuffleRestored():
@@ -243,12 +243,16 @@ class PageFold:
         for key, block in self._carried_blocks.items():
             block.ended_ms = time_ms
             del self._open_blocks[key]
-        before = f": attempt {event.attempt - 1} was lost, {event.attempt_before}" if event.attempt_before else ""
+        why = event.attempt_before
+        before = f": attempt {event.attempt - 1} was lost, {why}" if why else ""
+        died = MASTER if why else ""
         if self.moments and self.moments[-1].until_ms is not None:
-            self.moments[-1] = self.moments[-1]._replace(text=f"the application master died{before}")
-            before = ""
+            text = f"the application master died{before}"
+            self.moments[-1] = self.moments[-1]._replace(text=text, died=MASTER, why=why)
+            before = died = ""
         kind = "attempt" if event.attempt == 1 else "again"
-        self._moment(time_ms, kind, f"application attempt {event.attempt} begins on {event.host}{before}")
+        text = f"application attempt {event.attempt} begins on {event.host}{before}"
+        self._moment(time_ms, kind, text, died=died, why=why)
         self.containers[event.container_id] = ContainerSpan(
             id=event.container_id, host=event.host, executor_id="", role="am", attempt=event.attempt,
             began_ms=time_ms, started_ms=time_ms,
@@ -381,10 +385,11 @@ class PageFold:
                 if self._epoch > self._epoch_before + 1:
                     self.missing.skip_epochs(self._epoch_before + 1, self._epoch - 1, time_ms)
                 self._now = {}
-                self._moment(time_ms, "again", f"driver epoch {epoch} begins: {command.reason}")
+                self._moment(time_ms, "again", f"driver epoch {epoch} begins: {command.reason}", why=command.reason)
             case commands.AbandonAttempt():
                 self._epoch_ended = True
-                self._moment(time_ms, "lost", f"the application attempt was given up: {command.reason}")
+                text = f"the application attempt was given up: {command.reason}"
+                self._moment(time_ms, "lost", text, died=MASTER, why=command.reason)
             case commands.FinishApplication(status=status):
                 self._epoch_ended = True
                 self._end_attempts(time_ms, int(State.KILLED), "the application ended")
@@ -425,8 +430,11 @@ class PageFold:
             self.missing.forget(FoldedKind.EVENTS, 1, self.last[0].time_ms)
         self.last.append(record)
 
-    def _moment(self, time_ms: int, kind: str, text: str, until_ms: int | None = None) -> None:
-        self._step(self.moments, Moment(time_ms, kind, text, until_ms), FoldedKind.TURNS, itemgetter(0))
+    def _moment(
+        self, time_ms: int, kind: str, text: str, *, until_ms: int | None = None, died: str = "", why: str = ""
+    ) -> None:
+        moment = Moment(time_ms, kind, text, until_ms, died, why)
+        self._step(self.moments, moment, FoldedKind.TURNS, itemgetter(0))
 
     def _step(self, steps: list[_Step], step: _Step, kind: FoldedKind, time_of: Callable[[_Step], int]) -> None:
         steps.append(step)

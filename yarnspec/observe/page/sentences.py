@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 
-from yarnspec.core.messages.observations import State
+from yarnspec.core.messages.observations import IntColumn, State
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.moments import day_clock
 from yarnspec.observe.forms.told import clipped
 from yarnspec.observe.page.drawing import times, took
 from yarnspec.observe.page.scene import Scene
-from yarnspec.observe.page.spans import BlockSpan, Moment
+from yarnspec.observe.page.spans import MASTER, BlockSpan, Moment
 from yarnspec.observe.page.stage_rows import lateness_of
 from yarnspec.observe.page.task_rows import ledger_of
 from yarnspec.observe.status.progress import short_reason, short_stage
 
 _LEAST, _MOST = 3, 6
 _MOST_OF_A_KIND = 2
+_MOST_NAMES = 3
+_MOST_REASONS = 2_000
 _LONG_REASON = 220
-_NO_REASON = "no reason is known"
+_NUMBERS = re.compile(r"\d+")
 _LONG_NAME = 80
 _TONES = {"bad": 0, "warn": 1, "good": 2, "calm": 3}
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One thing worth telling. ``tone``: bad, warn, good or calm, which says it in a word and a sign too."""
+    """One thing worth telling. ``tone``: bad, warn, good or calm, which says it in a word and a sign too.
+
+    ``told``: how warnings of the same end.
+    """
 
     tone: str
     text: str
+    told: tuple[str, ...] = ()
 
 
 def sentences(scene: Scene) -> list[Sentence]:
@@ -43,6 +50,15 @@ def sentences(scene: Scene) -> list[Sentence]:
     found = sorted(found, key=lambda one: _TONES[one.tone])[: _MOST - 1]
     calm = [*_even_hosts(scene), *_longest_stage(scene)]
     return [*found, *calm[: max(0, _LEAST - 1 - len(found))], _outcome(scene)]
+
+
+def untold_warnings(scene: Scene, said: list[Sentence]) -> list[str]:
+    """The document's warnings, without those that a sentence has told."""
+    told = {end for one in said for end in one.told if end}
+    return [
+        warning for warning in scene.document.warnings
+        if not any(warning == end or warning.endswith(f": {end}") for end in told)
+    ]  # fmt: skip
 
 
 def _even_hosts(scene: Scene) -> list[Sentence]:
@@ -124,7 +140,9 @@ def _work(scene: Scene) -> str:
         stages += newest.get((one.epoch, one.stage), one.stage_attempt) >= one.stage_attempt
         newest[one.epoch, one.stage] = one.stage_attempt
     where = f"{len(spans):,} attempts of " if len(spans) > stages else ""
-    return f"{_count(done, 'task')} finished" + (f", in {where}{_count(stages, 'stage')}" if stages else "")
+    epochs = len({one.epoch for one in spans})
+    again = f" of {epochs} driver epochs" if epochs > 1 else ""
+    return f"{_count(done, 'task')} finished" + (f", in {where}{_count(stages, 'stage')}{again}" if stages else "")
 
 
 def _finished_tasks(scene: Scene, before: int | None = None) -> int:
@@ -138,15 +156,16 @@ def _finished_tasks(scene: Scene, before: int | None = None) -> int:
 
 
 def _deaths(moments: list[Moment]) -> list[Moment]:
-    """Each death once: that of a driver is told as it happens, and again when the next epoch begins."""
+    """Each death once. Where a driver's death is followed by that of its application master, both are one."""
     found: list[Moment] = []
     down = False
     for one in moments:
-        if one.kind == "lost" or (one.kind == "again" and "was lost" in one.text and not down):
+        if one.died and not down:
             found.append(one)
-            down = True
-        elif one.kind == "ready":
-            down = False
+        elif one.died == MASTER:
+            both = f"{found[-1].text}, and then its application master"
+            found[-1] = one if one.kind == "lost" else found[-1]._replace(died=MASTER, text=both)
+        down = one.kind == "lost" or (down and one.kind not in ("again", "ready"))
     return found
 
 
@@ -160,8 +179,10 @@ def _losses(scene: Scene) -> list[Sentence]:
     when = f"at {at}" if last.until_ms is None else f"between {at} and {day_clock(last.until_ms)}"
     words = [f"{when.capitalize()} {_short(last.text)}"]
     if len(lost) > 1:
-        words = [f"The driver or the application master died {times(len(lost))}. "
-                 f"The last time, {when}: {_short(last.text)}"]  # fmt: skip
+        masters = sum(one.died == MASTER for one in lost)
+        counts = [_count(masters, MASTER)] if masters else []
+        counts += [_count(len(lost) - masters, "driver")] if len(lost) > masters else []
+        words = [f"{' and '.join(counts)} died. The last time, {when}: {_short(last.text)}"]
     count = _lost_at(scene, last)
     if count:
         words.append(f"{_count(count, 'task attempt')} ran then and {'was' if count == 1 else 'were'} lost.")
@@ -176,7 +197,7 @@ def _losses(scene: Scene) -> list[Sentence]:
     first = _first_task_after(scene, last)
     if first is not None:
         words.append(f"The first new task began after {took(first)}.")
-    return [Sentence("bad", " ".join(words))]
+    return [Sentence("bad", " ".join(words), tuple(one.why for one in scene.fold.moments))]
 
 
 def _lost_at(scene: Scene, death: Moment) -> int:
@@ -201,10 +222,11 @@ def _hosts(scene: Scene) -> list[Sentence]:
     told = [host for host in blocks if host not in names]
     order = sorted(slow, key=lambda one: -scene.speeds.factor[one])
     found = [_slow_host(scene, one, blocks.get(scene.hosts[one], [])) for one in order[:_MOST_OF_A_KIND]]
-    if len(order) > _MOST_OF_A_KIND:
-        more = len(order) - _MOST_OF_A_KIND
-        found.append(Sentence("bad", f"{_count(more, 'more host')} took at least 1.5 times as long as others."))
+    if more := order[_MOST_OF_A_KIND:]:
+        found.append(_more_slow_hosts(scene, more, blocks))
     found += [_blocked_host(scene, host, blocks[host]) for host in told[:_MOST_OF_A_KIND]]
+    if others := told[_MOST_OF_A_KIND:]:
+        found.append(Sentence("warn", f"yarnspec blocked {_count(len(others), 'more host')}{_names(others)}."))
     return found
 
 
@@ -220,8 +242,25 @@ def _slow_host(scene: Scene, number: int, blocks: list[BlockSpan]) -> Sentence:
         after = took(at_ms - scene.scale.begin_ms)
         return Sentence("bad", f"{words}. yarnspec would have found it slow after {after}.")
     if host in scene.fold.spared:
-        return Sentence("bad", f"{words}. yarnspec left it in use: {_short(scene.fold.spared[host])}")
+        why = scene.fold.spared[host]
+        return Sentence("bad", f"{words}. yarnspec left it in use: {_short(why)}", (f"{host}: {why}",))
     return Sentence("bad", f"{words}.")
+
+
+def _more_slow_hosts(scene: Scene, numbers: list[int], blocks: dict[str, list[BlockSpan]]) -> Sentence:
+    """Those beyond the first few; the slowest comes first."""
+    hosts = [scene.hosts[one] for one in numbers]
+    most, least = (f"{scene.speeds.factor[one]:.1f}" for one in (numbers[0], numbers[-1]))
+    words = f"{_count(len(hosts), 'more host')}{_names(hosts)} took {most if most == least else f'{least} to {most}'}"
+    blocked = sum(host in blocks for host in hosts)
+    what = "" if not blocked else "it too" if len(hosts) == 1 else f"{blocked:,} of them"
+    return Sentence("bad", f"{words} times as long as others" + (f"; yarnspec blocked {what}." if what else "."))
+
+
+def _names(hosts: list[str]) -> str:
+    """The names of a few."""
+    more = " and others" if len(hosts) > _MOST_NAMES else ""
+    return f" ({', '.join(hosts[:_MOST_NAMES])}{more})"
 
 
 def _blocked_host(scene: Scene, host: str, blocks: list[BlockSpan]) -> Sentence:
@@ -242,14 +281,25 @@ def _failures(scene: Scene) -> list[Sentence]:
     failed = np.flatnonzero(attempts.failed)
     if not len(failed):
         return []
-    sample = failed[-2000:].tolist()
-    reasons = Counter(scene.failure(row) or _NO_REASON for row in sample)
-    [(reason, _)] = reasons.most_common(1)
-    why = "The records do not say why." if reason == _NO_REASON else f"Most often: {_short(reason)}"
-    hosts = Counter(scene.host_at(row) for row in sample)
-    host, on_host = hosts.most_common(1)[0]
-    where = f" {on_host:,} of them ran on {host}." if len(hosts) > 1 and on_host * 2 > len(sample) else ""
-    return [Sentence("warn", f"{_count(len(failed), 'task attempt')} failed.{where} {why}")]
+    by_host = np.bincount(attempts.host[failed] + 1)[1:]  # without those whose host is not known
+    where = ""
+    if np.count_nonzero(by_host) > 1 and by_host.max() * 2 > len(failed):
+        where = f" {by_host.max():,} of them ran on {scene.hosts[int(by_host.argmax())]}."
+    return [Sentence("warn", f"{_count(len(failed), 'task attempt')} failed.{where} {_reason(scene, failed)}")]
+
+
+def _reason(scene: Scene, failed: IntColumn) -> str:
+    """Why most of the attempts failed, by one of them. Reasons that differ in numbers only are the same."""
+    texts = [scene.failure(row) for row in failed[-_MOST_REASONS:].tolist()]
+    kinds = Counter(_NUMBERS.sub("#", text) for text in texts)
+    [(kind, count)] = kinds.most_common(1)
+    if not kind:
+        return "The records do not say why."
+    example = _short(next(text for text in reversed(texts) if _NUMBERS.sub("#", text) == kind))
+    if count == 1:
+        return f"{'The reason' if len(texts) == 1 else 'For example'}: {example}"
+    latest = "the latest " if len(texts) < len(failed) else ""
+    return f"Most often ({count:,} of {latest}{len(texts):,}), for example: {example}"
 
 
 def _stages(scene: Scene) -> list[Sentence]:
@@ -273,7 +323,8 @@ def _waiting(scene: Scene) -> list[Sentence]:
     if scene.ended or missing <= 0 or not document.started_ms:
         return []
     why = f": {_short(short_reason(document.pending_reason))}" if document.pending_reason else "."
-    text = f"{missing} of {_count(document.wanted_containers, 'wanted executor')} do not run yet{why}"
+    verb = "does" if missing == 1 else "do"
+    text = f"{missing} of {_count(document.wanted_containers, 'wanted executor')} {verb} not run yet{why}"
     return [Sentence("warn", text)]
 
 

@@ -84,13 +84,22 @@ class CopyAsked(msgspec.Struct, kw_only=True):
     not_started: str = ""
 
 
+MASTER = "application master"
+"""Who died, where it was not only the driver."""
+
+
 class Moment(NamedTuple):
-    """A turning point: an attempt, a driver's death, the end. ``until_ms``: it happened between the two times."""
+    """A turning point: an attempt, a driver's death, the end. ``until_ms``: it happened between the two times.
+
+    ``died``: of whose death it tells. ``why``: the record's own words, as warnings repeat them.
+    """
 
     time_ms: int
     kind: str
     text: str
     until_ms: int | None = None
+    died: str = ""
+    why: str = ""
 
 
 def reach(level: str, stage: int | None, index: int | None) -> str:

@@ -38,6 +38,7 @@ class AttemptRow:
 class TaskRow:
     """A task with several attempts; ``outcome`` is what came of it, in words."""
 
+    id: str
     task: str
     outcome: str
     attempts: list[AttemptRow]
@@ -60,6 +61,7 @@ class TaskGroup:
 class CopyRow:
     """One copied task: its original, its copy, which was first, and what that gained or wasted."""
 
+    id: str
     task: str
     original: str
     copy: str
@@ -112,10 +114,10 @@ def copy_rows(scene: Scene) -> tuple[list[CopyRow], int]:
     for row in np.flatnonzero(np.isin(keys, keys[newest])).tolist():
         of_task.setdefault(int(keys[row]), []).append(row)
     rows = [_copy(scene, row, of_task[int(keys[row])], started) for row in newest.tolist()]
-    never = [one for one in scene.fold.copies if one.not_started][-scene.few(50) :]
-    for one in reversed(never):
+    never = [(number, one) for number, one in enumerate(scene.fold.copies) if one.not_started][-scene.few(50) :]
+    for number, one in reversed(never):
         name = scene.fold.stages[one.stage].task(one.index)
-        rows.append(CopyRow(name, "-", "never started", "-", "calm", one.not_started, one.reason))
+        rows.append(CopyRow(f"never-{number}", name, "-", "never started", "-", "calm", one.not_started, one.reason))
     return rows, len(copied) - len(newest)
 
 
@@ -154,6 +156,7 @@ def _task(scene: Scene, rows: list[int]) -> TaskRow:
         which = "copy" if attempts.speculative[winner] == 1 else "attempt"
         outcome = f"{which} {int(attempts.attempt[winner])} finished, {took(end - begin)} in all"
     return TaskRow(
+        id=f"{place}-{index}",
         task=scene.fold.stages[place].task(index),
         outcome=outcome,
         attempts=[
@@ -197,6 +200,7 @@ def _copy(scene: Scene, row: int, rows: list[int], started: dict[tuple[int, int]
     if not reason and (place, index) in scene.fold.verdicts:
         reason = scene.fold.verdicts[place, index][1].reason
     return CopyRow(
+        id=f"{place}-{int(attempts.task_id[row])}",
         task=scene.fold.stages[place].task(index),
         original=f"{scene.host_at(original)}, {took(int(attempts.took_ms[original]))}" if original is not None else "-",
         copy=f"{scene.host_at(row)}, {took(copy_took)}" + (", failed" if attempts.failed[row] else ""),

@@ -10,6 +10,7 @@ import numpy as np
 from yarnspec.core.messages.observations import IntColumn, State
 from yarnspec.observe.page.attempts import LOST_WITH_DRIVER, Attempts, BoolColumn
 from yarnspec.observe.page.drawing import STRIP_HEIGHT, Scale, busy, percent, strip, times, took
+from yarnspec.observe.page.host_rows import HostRow
 from yarnspec.observe.page.scene import Scene
 from yarnspec.observe.page.spans import BlockSpan, ContainerSpan, reach
 from yarnspec.observe.page.speeds import LATE_FACTOR, Speeds
@@ -80,27 +81,20 @@ class Timeline:
     many: bool
 
 
-def timeline(scene: Scene) -> Timeline:
-    """Draw the attempts of the hosts that matter most: blocked, slow, then busy ones."""
+def timeline(scene: Scene, hosts: list[HostRow]) -> Timeline:
+    """Draw the attempts of the first of these hosts, in their order."""
     fold, attempts, speeds, names = scene.fold, scene.attempts, scene.speeds, scene.hosts
     blocked = {one.host for one in fold.blocks if one.of_whole_host}
     containers: defaultdict[str, list[ContainerSpan]] = defaultdict(list)
     for one in fold.containers.values():
         if one.role == "executor":
             containers[one.host].append(one)
-    known = [
+    known = {
         number
         for number, name in enumerate(names)
         if len(scene.of_host(number)) or name in blocked or name in containers
-    ]  # fmt: skip
-
-    def matters(number: int) -> tuple[bool, bool, int, str]:
-        return names[number] not in blocked, not speeds.slow(number), -len(scene.of_host(number)), names[number]
-
-    def place(number: int) -> tuple[bool, str]:
-        return names[number] not in blocked and not speeds.slow(number), names[number]
-
-    shown = sorted(sorted(known, key=matters)[: scene.few(_MOST_HOSTS)], key=place)
+    }  # fmt: skip
+    shown = [one.number for one in hosts if one.number in known][: scene.few(_MOST_HOSTS)]
     many = len(attempts) > scene.few(MOST_RECTANGLES)
     bins = min(_BINS, max(60, _CELLS // max(len(shown), 1)))
     strips = _strips(scene, shown, bins) if many else {}
