@@ -182,6 +182,15 @@ def test_a_lost_container_stays_with_its_exit_code() -> None:
     assert document.running_containers == 0
 
 
+def test_an_executor_that_registers_before_its_allocation_is_heard_of_runs() -> None:
+    early = events.ContainerStarted(executor_id="1", container_id="", host="127.0.0.4", cores=2)
+    allocated = events.ContainerAllocated(executor_id="1", container_id=FIRST, host="127.0.0.4")
+    document = status(attempt(), early, allocated)
+    (executor,) = [one for one in document.containers if one.role == "executor"]
+    assert (executor.id, executor.state, executor.cores) == (FIRST, "RUNNING", 2)
+    assert document.running_containers == 1
+
+
 def test_a_dropped_container_is_counted_and_not_listed() -> None:
     document = status(attempt(), events.ContainerDropped(container_id=FIRST, host="127.0.0.3"))
     assert (document.dropped_containers, len(document.containers)) == (1, 1)

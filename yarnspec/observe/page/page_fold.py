@@ -25,6 +25,7 @@ from yarnspec.observe.page.missing import FoldedKind, Missing
 from yarnspec.observe.page.spans import MASTER, BlockSpan, ContainerSpan, CopyAsked, Moment, StageSpan
 from yarnspec.observe.status.blocks import BlockKey, block_key
 from yarnspec.observe.status.copies import CopyCounts
+from yarnspec.observe.status.early_starts import ContainerEvent, EarlyStarts
 
 _Step = TypeVar("_Step")
 _MOST_CONTAINERS = 10_000
@@ -70,6 +71,7 @@ class PageFold:
         self.copy_counts = {0: CopyCounts()}
         self.first_ms = self.last_ms = 0
         self.epochs = 0
+        self._early_starts = EarlyStarts()
         self._open_blocks: dict[BlockKey, BlockSpan] = {}
         self._carried_blocks: dict[BlockKey, BlockSpan] = {}
         self._told_blocks: set[BlockKey] = set()
@@ -208,7 +210,8 @@ class PageFold:
             case events.StageFinished():
                 self._stage_finished(event, time_ms)
             case events.ContainerAllocated() | events.ContainerStarted() | events.ContainerLost():
-                self._container(event, time_ms)
+                for each in self._early_starts.in_order(event):
+                    self._container(each, time_ms)
             case events.TargetExecutorsChanged(count=count):
                 self._step(self.wanted, (time_ms, max(0, count) + event.of_profiles), FoldedKind.WANTED, itemgetter(0))
             case events.PendingExplained(reason=reason):
@@ -259,9 +262,7 @@ class PageFold:
         )  # fmt: skip
         self._number(event.host, self.hosts)
 
-    def _container(
-        self, event: events.ContainerAllocated | events.ContainerStarted | events.ContainerLost, time_ms: int
-    ) -> None:
+    def _container(self, event: ContainerEvent, time_ms: int) -> None:
         known = self.containers.get(event.container_id)
         if isinstance(event, events.ContainerLost):
             if known is not None and known.ended_ms is None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Literal
 
 import msgspec
 
@@ -24,6 +23,7 @@ from yarnspec.observe.forms.records import Record, UnreadableRecordError
 from yarnspec.observe.status.asks import AsksFold
 from yarnspec.observe.status.blocks import Blocks
 from yarnspec.observe.status.copies import CopyCounts
+from yarnspec.observe.status.early_starts import ContainerEvent, EarlyStarts
 from yarnspec.observe.status.profiles import ProfilesFold
 from yarnspec.observe.status.recovery_counts import Kept
 from yarnspec.observe.status.resources import ResourcesFold
@@ -58,6 +58,7 @@ class StatusFold:
         self._phase: Phase = ""
         self._given_up = 0
         self._live: dict[str, ContainerStatus] = {}
+        self._early_starts = EarlyStarts()
         self._ended: dict[str, ContainerStatus] = {}
         self._dropped = 0
         self._asks = AsksFold()
@@ -219,14 +220,11 @@ class StatusFold:
 
     def _apply_container_event(self, event: events.Event) -> None:
         match event:
-            case events.ContainerAllocated():
-                self._container(event, "ALLOCATED")
-            case events.ContainerStarted():
-                self._container(event, "RUNNING")
+            case events.ContainerAllocated() | events.ContainerStarted() | events.ContainerLost():
+                for each in self._early_starts.in_order(event):
+                    self._container(each)
             case events.ContainerDropped():
                 self._dropped += 1
-            case events.ContainerLost():
-                self._container_lost(event)
 
     def _apply_command(self, command: commands.Command, time_ms: int) -> None:
         match command:
@@ -288,10 +286,12 @@ class StatusFold:
             id=event.container_id, host=event.host, role="am", state="RUNNING", attempt=event.attempt
         )
 
-    def _container(
-        self, event: events.ContainerAllocated | events.ContainerStarted, state: Literal["ALLOCATED", "RUNNING"]
-    ) -> None:
+    def _container(self, event: ContainerEvent) -> None:
         known = self._live.get(event.container_id)
+        if isinstance(event, events.ContainerLost):
+            if known is not None:
+                self._end(known, event.exit_code, event.diagnostics)
+            return
         if event.container_id in self._ended or (known is not None and known.role == "am"):
             return
         if known is not None and known.state == "RUNNING":
@@ -300,17 +300,12 @@ class StatusFold:
             id=event.container_id,
             host=event.host,
             role="executor",
-            state=state,
+            state="RUNNING" if isinstance(event, events.ContainerStarted) else "ALLOCATED",
             executor_id=event.executor_id,
             attempt=self._attempt,
             cores=event.cores if isinstance(event, events.ContainerStarted) else 0,
             profile=self._profiles.of(event.executor_id),
         )
-
-    def _container_lost(self, event: events.ContainerLost) -> None:
-        known = self._live.get(event.container_id)
-        if known is not None:
-            self._end(known, event.exit_code, event.diagnostics)
 
     def _end(self, container: ContainerStatus, exit_code: int | None, diagnostics: str) -> None:
         del self._live[container.id]
