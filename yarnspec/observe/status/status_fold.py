@@ -17,6 +17,7 @@ import msgspec
 
 from yarnspec.core.messages import commands, events
 from yarnspec.core.messages import recoverycommands as rc
+from yarnspec.core.messages.commands import PlacementRule
 from yarnspec.core.messages.observations import Observations
 from yarnspec.core.messages.recoveryevents import EpochRefused
 from yarnspec.observe.forms.document import ContainerStatus, DriverRestarts, Final, Links, Phase, StatusDocument
@@ -53,6 +54,7 @@ class StatusFold:
         self._epoch = 0
         self._placement_mode = ""
         self._placement_constraint = ""
+        self._placement: events.PlacementInEffect | None = None
         self._started_ms: int | None = None
         self._finished_ms: int | None = None
         self._phase: Phase = ""
@@ -127,6 +129,7 @@ class StatusFold:
             epoch=self._epoch,
             placement_mode=self._placement_mode,
             placement_constraint=self._placement_constraint,
+            placement=self._placement,
             started_ms=self._started_ms,
             finished_ms=self._finished_ms,
             am_on_blocked_host=on_blocked,
@@ -220,7 +223,7 @@ class StatusFold:
     def _apply_container_event(self, event: events.Event) -> None:
         match event:
             case events.ContainerAllocated():
-                self._container(event, "ALLOCATED")
+                self._container(event, "ALLOCATED", self._asks.came(event))
             case events.ContainerStarted():
                 self._container(event, "RUNNING")
             case events.ContainerDropped():
@@ -271,6 +274,7 @@ class StatusFold:
             self._warn(f"application attempt {event.attempt - 1} was lost: {event.attempt_before}")
         self._placement_mode = event.placement_mode
         self._placement_constraint = event.placement_constraint
+        self._placement = event.placement
         self._phase = "starting"
         self._spark_ui = None
         self._wanted = 0
@@ -289,7 +293,10 @@ class StatusFold:
         )
 
     def _container(
-        self, event: events.ContainerAllocated | events.ContainerStarted, state: Literal["ALLOCATED", "RUNNING"]
+        self,
+        event: events.ContainerAllocated | events.ContainerStarted,
+        state: Literal["ALLOCATED", "RUNNING"],
+        rule: PlacementRule = "",
     ) -> None:
         known = self._live.get(event.container_id)
         if event.container_id in self._ended or (known is not None and known.role == "am"):
@@ -305,6 +312,7 @@ class StatusFold:
             attempt=self._attempt,
             cores=event.cores if isinstance(event, events.ContainerStarted) else 0,
             profile=self._profiles.of(event.executor_id),
+            rule=known.rule if known is not None else rule,
         )
 
     def _container_lost(self, event: events.ContainerLost) -> None:
