@@ -61,8 +61,8 @@ def print_plan(plan: PlacementPlan, console: Console) -> None:
         console.print(plain(f"{host.host:<{width}}  {_free(host):>10}  {_boxes(host)}"), soft_wrap=True)
     if plan.anywhere:
         console.print(plain(f"{_ANYWHERE:<{width}}  {'':>10}  {' '.join(map(_box, plan.anywhere))}"), soft_wrap=True)
-    if plan.not_asked_for:
-        console.print(plain(f"{plan.not_asked_for} more find no place below the limit, and are not asked for"))
+    if plan.why_not_asked_for:
+        console.print(plain(plan.why_not_asked_for), soft_wrap=True)
     console.print()
     console.print(plain(f"mode {plan.mode}" + (f", constraint {plan.constraint}" if plan.constraint else "")))
     for line in (*map(_size, plan.profiles), *plan.rules, *plan.relaxed):

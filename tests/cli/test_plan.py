@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 import pytest
 from rich.console import Console
 
 from tests.cli.conftest import Run
+from tests.gateway.calm_cluster import host as calm_host
 from tests.gateway.cluster import APP
 from yarnspec.cli.plan import print_plan
-from yarnspec.core.options.placement import PlacementSettings
+from yarnspec.core.messages.events import PlacementInEffect
 from yarnspec.gateway.application.handle import Application
 from yarnspec.gateway.submit.placement_plan import PlacementPlan, plan_of_application, rules
 from yarnspec.observe.forms.document import (
@@ -32,25 +33,25 @@ DOCUMENT = StatusDocument(
     placement_mode="blacklist",
     containers=(
         ContainerStatus(id="c1", host="a", role="am", state="RUNNING"),
-        ContainerStatus(id="c2", host="a", role="executor", state="RUNNING", executor_id="1", cores=2),
+        ContainerStatus(id="c2", host="a", role="executor", state="RUNNING", executor_id="1", cores=4, rule="spread"),
         ContainerStatus(id="c3", host="b", role="executor", state="ALLOCATED", executor_id="2"),
         ContainerStatus(id="c4", host="b", role="executor", state="COMPLETE", executor_id="3"),
     ),
     blocked_hosts=(BlockedHost(host="c", reason="a disk", until_ms=None, by="me"),),
+    wanted_containers=5,
     asks=(AskStatus(rule="spread", containers=1, hosts=("b",)), AskStatus(rule="", containers=2)),
+    usual_executor=ProfileStatus(id=0, wanted=5, memory_mb=1024, cores=4, slots=2),
     relaxations=(Relaxation(time_ms=1, rule="spread", containers=2, reason="b gave none"),),
 )
 
 
-def host(name: str) -> Host:
-    return Host(
-        host=name, node_id=f"{name}:1", rack="/r", state="RUNNING", http_address="", memory_mb=8192, vcores=8,
-        used_memory_mb=4096, used_vcores=0, containers=0,
-    )  # fmt: skip
+def host(name: str, **more: Any) -> Host:
+    return calm_host(name, **{"used_memory_mb": 4096, **more})
 
 
-def plan_of(document: StatusDocument) -> PlacementPlan:
-    cluster = SimpleNamespace(rm=SimpleNamespace(hosts=lambda _: (host("b"), host("a"), host("c"))))
+def plan_of(document: StatusDocument, *hosts: Host) -> PlacementPlan:
+    there = hosts or (host("b"), host("a"), host("c"))
+    cluster = SimpleNamespace(rm=SimpleNamespace(hosts=lambda _: there))
     return plan_of_application(cast(Application, SimpleNamespace(status=lambda: document, cluster=cluster)))
 
 
@@ -63,21 +64,77 @@ def picture(plan: PlacementPlan) -> list[str]:
 def test_the_picture_of_an_application_shows_what_is_there_and_what_is_asked_for() -> None:
     plan = plan_of(DOCUMENT)
     assert picture(plan)[:6] == [
-        "a          4.0g free  [1 ●●]",
-        "b          4.0g free  [2 ◐] [spread ○]",
+        "a          4.0g free  [1 spread ●●]",
+        "b          4.0g free  [2 ◐◐] [spread ○○]",
         "c          4.0g free  takes none: a disk",
-        "any host              [○] [○]",
+        "any host              [○○] [○○]",
         "",
         "mode blacklist",
     ]
     assert "b gave none" in picture(plan)
+    assert [one.slots for one in plan.anywhere] == [2, 2]
+    assert (plan.not_asked_for, plan.why_not_asked_for) == (0, "")
+
+
+def test_before_the_program_has_told_their_size_executors_have_the_slots_that_are_known() -> None:
+    plan = plan_of(msgspec.structs.replace(DOCUMENT, usual_executor=None))
+    assert picture(plan)[:2] == ["a          4.0g free  [1 spread ●●●●]", "b          4.0g free  [2 ◐] [spread ○]"]
+    assert [one.slots for one in plan.anywhere] == [0, 0]
+
+
+def test_the_rules_of_an_application_are_those_that_it_runs_by() -> None:
+    held = PlacementInEffect(spread=True, spread_wait_ms=4_000, max_per_host=1)
+    document = msgspec.structs.replace(
+        DOCUMENT, wanted_containers=4, asks=(), placement=held, placement_constraint="python=3.11"
+    )
+    python = {"attributes": {"rm.yarn.io/python": "3.11"}}
+    plan = plan_of(document, host("a", **python), host("b", **python), host("c", **python), host("d"))
+    assert plan.rules == rules("python=3.11", held)
+    assert [one.why_not for one in plan.hosts] == ["", "", "a disk", "your constraint does not hold there"]
+    assert plan.not_asked_for == 2
+    assert "2 executors are not asked for now: at most 1 may be on one host (placement.max_per_host)" in picture(plan)
+    plan = plan_of(document, host("a", **python), host("b", **python), host("e", **python))
+    assert plan.why_not_asked_for == "2 executors are not asked for now"
+    plan = plan_of(msgspec.structs.replace(document, wanted_containers=3), host("d"))
+    assert plan.why_not_asked_for == "1 executor is not asked for now: no host takes any"
+
+
+def test_hosts_of_an_application_that_take_nothing_say_why() -> None:
+    held = PlacementInEffect(spread=True, spread_wait_ms=4_000, label="gpu")
+    gpu = {"labels": ("gpu",)}
+    hosts = (
+        host("a", **gpu),
+        host("b"),
+        host("c", **gpu),
+        host("d", **gpu, used_memory_mb=8000),
+        host("e", **gpu, memory_mb=512, used_memory_mb=0),
+        host("f", **gpu, state="LOST"),
+    )
+    document = msgspec.structs.replace(DOCUMENT, placement=held)
+    assert [one.why_not for one in plan_of(document, *hosts).hosts] == [
+        "",
+        "it has not the node label gpu",
+        "a disk",
+        "it has 192 MiB free, and an executor needs 1024",
+        "it has 512 MiB, and an executor needs 1024",
+        "it is LOST",
+    ]
+    older = plan_of(DOCUMENT, host("g", **gpu))
+    assert (older.hosts[0].why_not, older.rules) == ("", ())
+
+
+def test_a_host_that_is_large_enough_for_one_size_takes_some() -> None:
+    document = msgspec.structs.replace(
+        DOCUMENT, profiles=(ProfileStatus(id=3, wanted=2, memory_mb=512, cores=1, slots=1),)
+    )
+    assert plan_of(document, host("e", memory_mb=512, used_memory_mb=0)).hosts[0].why_not == ""
 
 
 def test_executors_of_a_profile_are_drawn_with_its_number_and_told_with_its_size() -> None:
     document = msgspec.structs.replace(
         DOCUMENT,
         containers=(
-            ContainerStatus(id="c2", host="a", role="executor", state="RUNNING", executor_id="1", cores=2),
+            ContainerStatus(id="c2", host="a", role="executor", state="RUNNING", executor_id="1", cores=4),
             ContainerStatus(id="c3", host="b", role="executor", state="RUNNING", executor_id="2", cores=8, profile=3),
         ),
         asks=(AskStatus(rule="spread", containers=1, hosts=("b",), profile=3), AskStatus(rule="", containers=1)),
@@ -88,7 +145,8 @@ def test_executors_of_a_profile_are_drawn_with_its_number_and_told_with_its_size
         "a          4.0g free  [1 ●●]",
         "b          4.0g free  [2 profile 3 ●●●●] [profile 3 spread ○○○○]",
         "c          4.0g free  takes none: a disk",
-        "any host              [○]",
+        "any host              [○○]",
+        "1 executor is not asked for now",
         "",
         "mode blacklist",
         "profile 3: 2 executors are wanted, each with 4096 MiB, 8 cores, 1 of yarn.io/gpu and 4 slots",
@@ -102,13 +160,17 @@ def test_executors_of_a_profile_are_drawn_with_its_number_and_told_with_its_size
 
 
 def test_the_rules_say_what_gives_way_and_what_does_not() -> None:
-    assert rules(PlacementSettings(spread=False)) == ("hard: no container on a blocked host",)
-    assert rules(PlacementSettings(max_per_host=2, constraint="python=3")) == (
+    off = PlacementInEffect(spread=False, spread_wait_ms=4_000)
+    assert rules("", off) == ("hard: no container on a blocked host",)
+    assert rules("python=3", PlacementInEffect(spread=True, spread_wait_ms=4_000, max_per_host=2, label="gpu")) == (
         "hard: no container on a blocked host",
+        "hard: only hosts with the node label gpu",
         "hard: python=3",
         "hard: at most 2 executors on one host",
-        "soft: spread. What does not come within 4 s may come on another host below the limit",
+        "soft: spread (the application's id decides between equal hosts). What does not come within 4 s may come on "
+        "another host below the limit",
     )
+    assert "hard: at most 1 executor on one host" in rules("", msgspec.structs.replace(off, max_per_host=1))
 
 
 @pytest.mark.usefixtures("cluster")

@@ -121,8 +121,9 @@ def _run(  # noqa: PLR0915 - one thing after the other
     else:
         plan = _without_page(plan)
     driver = DriverEpochs(plan, place, history, containers)
+    settings = settings_of(plan, earlier, epoch, spared=epochs_of(plan, killed(before)))
     shell = Shell(
-        negotiator=Negotiator(settings_of(plan, earlier, epoch, spared=epochs_of(plan, killed(before)))),
+        negotiator=Negotiator(settings),
         log=log,
         fold=StatusFold(place.application_id),
         containers=containers,
@@ -137,7 +138,7 @@ def _run(  # noqa: PLR0915 - one thing after the other
     end_on_sigterm(lambda: driver.stop(grace_s=0.2), log.close)
 
     shared = SharedBlocks.of(conf, plan.options, shell.post)
-    _begin(shell, plan, place, epoch, shared=shared, earlier=earlier, before=before)
+    _begin(shell, plan, place, epoch, settings.placement_in_effect, shared=shared, earlier=earlier, before=before)
     driver.begin(epoch, ended_before(before, place.attempt))
     watch = ClusterWatch(
         rm, place.application_id, shell.post, lambda: containers.waiting, constraint_of(plan.options.placement)
@@ -242,6 +243,7 @@ def _begin(
     plan: Plan,
     place: AmContainer,
     epoch: int,
+    placement: events.PlacementInEffect,
     *,
     shared: SharedBlocks,
     earlier: Earlier,
@@ -264,6 +266,7 @@ def _begin(
             host=place.host,
             placement_mode=plan.placement_mode,
             placement_constraint=plan.options.placement.constraint,
+            placement=placement,
             attempt_before=why_ended(before[-1]) if before else "",
         )
     )

@@ -12,7 +12,7 @@ from yarnspec.am.attempt.earlier import Earlier
 from yarnspec.am.attempt.epoch_numbers import attempt_of, epoch_of, epochs_of
 from yarnspec.am.end.attempt_endings import ended_before, killed, taken_away
 from yarnspec.core.lifecycle.restarts import Restarts
-from yarnspec.core.messages.events import ExecutorProfile
+from yarnspec.core.messages.events import ExecutorProfile, PlacementInEffect
 from yarnspec.core.options.recovery import EPOCH_MAX
 from yarnspec.journal.writer import JournalOptions
 from yarnspec.plan import ExecutorSize, Plan, Program
@@ -61,6 +61,14 @@ def test_what_decides_on_recovery_is_an_option_with_the_same_default() -> None:
     assert (shipped.journal_buffer_bytes, shipped.flush_interval_ms) == batched
     told = settings_of(plan("recovery.window=7 s", "recovery.keep_for=2 min", "recovery.repeatable=true"), Earlier(), 1)
     assert (told.recovery.window_ms, told.recovery.keep_for_ms, told.recovery.repeatable) == (7_000, 120_000, True)
+
+
+def test_people_are_told_of_the_placement_that_holds() -> None:
+    """A constraint that ties executors to others leaves the hosts to YARN: nothing is spread."""
+    asked = msgspec.structs.replace(plan("placement.max_per_host=2", "placement.spread_wait=3 s"), queue_label="fast")
+    held = PlacementInEffect(spread=True, spread_wait_ms=3_000, max_per_host=2, label="fast")
+    assert settings_of(asked, Earlier()).placement_in_effect == held
+    assert not settings_of(plan("placement.constraint=in,node,all/db"), Earlier()).placement_in_effect.spread
 
 
 def test_an_attempt_has_a_range_of_epochs_only_while_recovery_is_on() -> None:

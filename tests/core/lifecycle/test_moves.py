@@ -63,14 +63,37 @@ def holds(world: World, executor_id: str, count: int) -> list[Command]:
     return world.tell(ev.HeldBlocksTold(executor_id=executor_id, count=count))
 
 
-def test_while_no_job_runs_nobody_moves() -> None:
+def all_hold_something(world: World) -> int:
+    """The driver says so of each executor that it is asked about; how many these were."""
+    asked = [one.executor_id for one in of(AskHeldBlocks, world.commands)]
+    for executor_id in asked:
+        asked += [one.executor_id for one in of(AskHeldBlocks, holds(world, executor_id, 1))]
+    return len(asked)
+
+
+def test_between_two_jobs_executors_move_once() -> None:
     world = uneven_job()
     world.tell(ev.JobEnded(job=0))
     world.tell(report(4, 8))
     world.fire(RESCALE, START_MS + 160 * S)
+    assert all_hold_something(world)
+    before = len(of(AskHeldBlocks, world.commands))
     for free in (7, 8, 7):
         world.tell(report(4, free), 60 * S)
-    assert not of(AskHeldBlocks, world.commands)
+    assert len(of(AskHeldBlocks, world.commands)) == before
+
+
+def test_what_a_running_job_holds_may_move_after_it() -> None:
+    world = uneven_job()
+    world.tell(report(4, 8))
+    world.fire(RESCALE, START_MS + 160 * S)
+    stage_ends(world)
+    assert all_hold_something(world)
+    world.commands.clear()
+    world.tell(ev.JobEnded(job=0), 60 * S)
+    world.tell(report(4, 7), 60 * S)
+    world.tell(report(4, 8), 60 * S)
+    assert of(AskHeldBlocks, world.commands)
 
 
 def test_first_another_executor_registers_then_the_surplus_one_goes() -> None:

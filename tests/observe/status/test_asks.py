@@ -16,7 +16,8 @@ def test_alike_asks_are_one_row_and_what_came_is_not_asked_for() -> None:
     asks = AsksFold()
     all_wanted = (wanted(1, "spread", "a"), wanted(2, "spread", "a"), wanted(3), wanted(4, "several", "b", "c"))
     asks.apply(cm.UpdatePlacement(reason="r", version=1, blocked_hosts=(), wanted=all_wanted), 1)
-    asks.apply(ev.ContainerAllocated(executor_id="3", container_id="c", host="a", wanted_id="4"), 2)
+    assert asks.came(ev.ContainerAllocated(executor_id="3", container_id="c", host="a", wanted_id="4")) == "several"
+    assert asks.came(ev.ContainerAllocated(executor_id="9", container_id="d", host="a")) == ""
     assert asks.status() == (
         AskStatus(rule="spread", containers=2, hosts=("a",)),
         AskStatus(rule="", containers=1),

@@ -128,6 +128,24 @@ def test_executors_of_other_sizes_count_and_are_told_apart() -> None:
     assert [(one.id, one.wanted, one.memory_mb) for one in document.profiles] == [(3, 2, 2048)]
 
 
+def test_a_container_keeps_the_rule_by_which_it_was_asked_for() -> None:
+    wanted = commands.WantedContainer(id="1", memory_mb=1, vcores=1, hosts=("127.0.0.4",), strict=True, rule="spread")
+    logged: list[Event | Command] = [
+        attempt(),
+        READY,
+        commands.UpdatePlacement(reason="a test", version=1, blocked_hosts=(), wanted=(wanted,)),
+        events.ContainerAllocated(executor_id="1", container_id=FIRST, host="127.0.0.4"),
+    ]
+    assert [(one.rule, one.state) for one in status(*logged).containers] == [("", "RUNNING"), ("spread", "ALLOCATED")]
+    assert [(one.rule, one.state) for one in status(*logged, STARTED).containers][1] == ("spread", "RUNNING")
+
+
+def test_the_options_of_placement_are_those_of_the_newest_attempt() -> None:
+    held = events.PlacementInEffect(spread=True, spread_wait_ms=4_000, max_per_host=2, label="gpu")
+    told = msgspec.structs.replace(attempt(), placement=held)
+    assert (status(attempt()).placement, status(told).placement) == (None, held)
+
+
 def test_the_usual_size_is_the_one_that_the_program_sets() -> None:
     size = events.ExecutorProfile(id=0, count=0, memory_mb=2000, cores=2, slots=2)
     logged = [attempt(), msgspec.structs.replace(READY, executor=size), events.TargetExecutorsChanged(count=4)]

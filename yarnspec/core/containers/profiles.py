@@ -102,3 +102,15 @@ def lacks(host: HostReport, size: ExecutorProfile) -> str:
         if there < amount:
             return f"it has {there} of {name}, and an executor needs {amount}" if there else f"it has no {name}"
     return ""
+
+
+def lacks_now(host: HostReport, size: ExecutorProfile) -> str:
+    """What a host has too little of free; empty if an executor of this size has room there by the host's report."""
+    if host.free_memory_mb is not None and host.free_memory_mb < size.memory_mb:
+        return f"it has {host.free_memory_mb} MiB free, and an executor needs {size.memory_mb}"
+    if host.free_vcores is not None and host.free_vcores < size.cores:
+        return f"it has {host.free_vcores} cores free, and an executor needs {size.cores}"
+    for name, amount in size.resources.items():
+        if (free := host.free_resources.get(name, 0)) < amount:
+            return f"it has {free} of {name} free, and an executor needs {amount}"
+    return ""

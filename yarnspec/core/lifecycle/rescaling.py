@@ -2,12 +2,12 @@
 
 Somebody asks for other bounds (`yarnspec scale`): the transition manager says when they take effect. *Sufficient*: the
 hosts that are not blocked have room for the least, and another number would be asked for. *Desired*: they have room for
-the most. The end of a stage is the good moment, and for other bounds so is any while no job runs. Executors beyond the
-most take no new task then, and go when they are idle and hold nothing that may still be read. Bounds that do not change
-the number hold at once.
+the most. The end of a stage is the good moment, and so is any while no job runs. Executors beyond the most take no new
+task then, and go when they are idle and hold nothing that may still be read. Bounds that do not change the number
+hold at once.
 
 Executors that lie unevenly move at such a moment as well, when a host has come or is not blocked any more
-(``moves.py``).
+(``moves.py``). Between two jobs they move once at most: a program that does nothing gains nothing by it.
 
 Nothing else waits for this: executors that register get tasks at once, replacements and what dynamic allocation wants
 are asked for at once. Executors that come later than the start are a rescale of their own in the timeline, one for each
@@ -102,6 +102,7 @@ class Rescaling:
         self._pending: tuple[int, int] | None = None
         self._blocked: tuple[str, ...] = ()
         self._jobs: set[int] = set()
+        self._may_move_idle = False
         self._number = 0
         self._wanted: int | None = None
         self._before = 0
@@ -171,7 +172,7 @@ class Rescaling:
         if freed or isinstance(event, ev.HostsReported) or blocked != self._blocked:
             self._blocked = blocked
             self._manager.on_change(now_ms)
-        idle = self._pending is not None and not self._jobs
+        idle = not self._jobs and (self._pending is not None or self._may_move_idle)
         if idle or _is_trigger(event):
             self._manager.on_trigger(now_ms)
         self._manager.on_time(now_ms)
@@ -185,6 +186,7 @@ class Rescaling:
                 self._jobs.add(event.job)
             case ev.JobEnded():
                 self._jobs.discard(event.job)
+                self._may_move_idle = True
 
     # what the manager asks
 
@@ -263,6 +265,7 @@ class Rescaling:
         return self._dismiss(surplus, now_ms) if surplus else []
 
     def _move(self, now_ms: int) -> list[Command]:
+        self._may_move_idle = False
         target, asked = self._containers.target, self._moves.begin()
         self._moving = bool(asked)
         return [*self._begin("new resources", target, target, now_ms), *asked] if asked else []

@@ -50,10 +50,24 @@ class HostReport(msgspec.Struct, frozen=True, kw_only=True):
     suits: bool = True
 
 
+class PlacementInEffect(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of placement that hold in an attempt, beside its mode and the user's constraint.
+
+    ``max_per_host``: 0 is no limit. ``label``: the node label of the hosts that executors may be on; empty: they may be
+    on those without one.
+    """
+
+    spread: bool
+    spread_wait_ms: int
+    max_per_host: int = 0
+    label: str = ""
+
+
 class AttemptStarted(Event, frozen=True):
     """The AM container of an attempt runs and its negotiator begins.
 
-    ``attempt_before``: how the attempt before it ended, in YARN's words. Empty: there was none, or it is not known.
+    ``placement``: the options of placement that hold. ``attempt_before``: how the attempt before it ended, in YARN's
+    words. Empty: there was none, or it is not known.
     """
 
     application_id: str
@@ -63,6 +77,7 @@ class AttemptStarted(Event, frozen=True):
     host: str
     placement_mode: Literal["blacklist", "constraints"]
     placement_constraint: str = ""
+    placement: PlacementInEffect | None = None
     attempt_before: str = ""
 
 

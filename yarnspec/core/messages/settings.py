@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from yarnspec.core.messages.events import ExecutorProfile
+from yarnspec.core.messages.events import ExecutorProfile, PlacementInEffect
 from yarnspec.core.options.blocklist import BlockSettings
 from yarnspec.core.options.detection import CommonDetectorSettings
 from yarnspec.core.options.placement import ExecutorSettings, PlacementSettings, ResourcesSettings
@@ -105,3 +105,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     detector: CommonDetectorSettings = CommonDetectorSettings()
     blocks: BlockSettings = BlockSettings()
     recovery: RecoverySettings = RecoverySettings()
+
+    @property
+    def placement_in_effect(self) -> PlacementInEffect:
+        """The options of placement as people are told of them."""
+        return PlacementInEffect(
+            spread=self.placement.spread,
+            spread_wait_ms=self.placement.spread_wait_ms,
+            max_per_host=self.placement.max_per_host,
+            label=self.executor_label or self.queue_label,
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -10,12 +10,11 @@ import msgspec
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.containers.placing import Placing
-from yarnspec.core.containers.profiles import lacks
-from yarnspec.core.messages.commands import PlacementRule
-from yarnspec.core.messages.events import ExecutorProfile, HostReport
+from yarnspec.core.containers.profiles import lacks, lacks_now
+from yarnspec.core.messages.commands import PlacementRule, RelaxPlacement, Warn
+from yarnspec.core.messages.events import ExecutorProfile, HostReport, PlacementInEffect
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
-from yarnspec.core.options.placement import PlacementSettings
 from yarnspec.gateway.application.handle import Application
 from yarnspec.gateway.cluster.access import Cluster
 from yarnspec.gateway.flags.request import SubmitRequest
@@ -24,7 +23,7 @@ from yarnspec.gateway.submit.listedhosts import listed_hosts
 from yarnspec.gateway.submit.preparation import read_request
 from yarnspec.observe.forms.document import ContainerStatus, ProfileStatus, StatusDocument
 from yarnspec.units import format_duration
-from yarnspec.yarn.rm.constraint import constraint_of, in_effect
+from yarnspec.yarn.rm.constraint import Constraint, constraint_of, in_effect, parse
 from yarnspec.yarn.rm.hosts import ALL_STATES, report_of
 from yarnspec.yarn.rm.placement_mode import resolve
 from yarnspec.yarn.rm.rm_reports import Host
@@ -33,7 +32,8 @@ from yarnspec.yarn.rm.rm_reports import Host
 class PlannedContainer(msgspec.Struct, frozen=True, kw_only=True):
     """An executor's container with its slots. ``hosts``: where else it may come; ``rule``: why it is there.
 
-    ``profile``: the resource profile of its executor; 0 is the usual size.
+    ``slots``: 0 if the application has not told them yet. ``profile``: the resource profile of its executor; 0 is the
+    usual size.
     """
 
     executor_id: str
@@ -45,7 +45,7 @@ class PlannedContainer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlannedHost(msgspec.Struct, frozen=True, kw_only=True):
-    """A host with the containers of the application; ``why_not`` says why it takes none."""
+    """A host with the containers of the application; ``why_not`` says why it takes no more."""
 
     host: str
     free_memory_mb: int
@@ -56,7 +56,8 @@ class PlannedHost(msgspec.Struct, frozen=True, kw_only=True):
 class PlacementPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Hosts, containers and slots, and the rules behind them; ``anywhere``: containers without a host of their own.
 
-    ``profiles``: the sizes of the executors that are not of the usual one.
+    ``not_asked_for``: how many more executors are wanted, and ``why_not_asked_for`` says it in words. ``profiles``: the
+    sizes of the executors that are not of the usual one. ``relaxed``: why soft rules gave way, or would.
     """
 
     schema: int = 1
@@ -66,6 +67,7 @@ class PlacementPlan(msgspec.Struct, frozen=True, kw_only=True):
     hosts: tuple[PlannedHost, ...]
     anywhere: tuple[PlannedContainer, ...] = ()
     not_asked_for: int = 0
+    why_not_asked_for: str = ""
     profiles: tuple[ProfileStatus, ...] = ()
     rules: tuple[str, ...] = ()
     relaxed: tuple[str, ...] = ()
@@ -103,15 +105,20 @@ def plan_of_request(request: SubmitRequest) -> PlacementPlan:
     )
     blocked = dict.fromkeys(listed, "it is on the cluster's list of blocked hosts")
     blocked |= dict.fromkeys(translation.exclude_hosts, "it is excluded at submit")
-    # YARN tells only application masters whether the scheduler counts cores. One that does never gives more than a
-    # host has.
-    counts_cores = all(host.used_vcores <= host.vcores for host in hosts)
-    reports = [report_of(host, constraint_of(options), counts_cores=counts_cores) for host in hosts]
+    reports = _reports(hosts, constraint_of(options))
     return _planned(settings, reports, blocked, mode=mode.mode, slots=sizes.executor.slots)
 
 
+def _reports(hosts: Collection[Host], constraint: Constraint | None) -> list[HostReport]:
+    # YARN tells only application masters whether the scheduler counts cores. One that does never gives more than a
+    # host has.
+    counts_cores = all(host.used_vcores <= host.vcores for host in hosts)
+    reports = [report_of(host, constraint, counts_cores=counts_cores) for host in hosts]
+    return sorted(reports, key=lambda one: one.host)
+
+
 def _planned(
-    settings: Settings, hosts: Iterable[HostReport], blocked: dict[str, str], *, mode: str, slots: int
+    settings: Settings, hosts: Sequence[HostReport], blocked: Mapping[str, str], *, mode: str, slots: int
 ) -> PlacementPlan:
     known, table = Hosts(), ExecutorTable(settings)
     known.replace(tuple(hosts))
@@ -124,33 +131,59 @@ def _planned(
         factor=lambda _: 1.0,
     )
     placing.ask()
-    placing.settle(0)
+    told = [*placing.settle(0), *placing.tell_not_asked()]
     asked = [
         PlannedContainer(executor_id=one.id, state="planned", slots=slots, rule=one.rule, hosts=one.hosts)
         for one in table.asks.wanted
     ]
+    in_effect_now = settings.placement_in_effect
     return PlacementPlan(
         mode=mode,
         constraint=settings.placement.constraint,
         hosts=tuple(
-            PlannedHost(
-                host=one.host,
-                free_memory_mb=one.free_memory_mb or 0,
-                why_not=blocked.get(one.host, "") or _why_unfit(one, table.profiles.usual),
-                containers=tuple(each for each in asked if each.hosts[:1] == (one.host,)),
-            )
-            for one in sorted(known.reports.values(), key=lambda one: one.host)
+            _drawn_host(one, asked, blocked, sizes=(table.profiles.usual,), label=in_effect_now.label) for one in hosts
         ),
         anywhere=tuple(each for each in asked if not each.hosts),
-        not_asked_for=table.missing,
-        rules=rules(settings.placement),
+        not_asked_for=settings.initial_executors - len(asked),
+        why_not_asked_for="".join(one.reason for one in told if isinstance(one, Warn)),
+        rules=rules(settings.placement.constraint, in_effect_now),
+        relaxed=tuple(one.reason for one in told if isinstance(one, RelaxPlacement)),
     )
 
 
-def _why_unfit(host: HostReport, size: ExecutorProfile) -> str:
+def _drawn_host(
+    host: HostReport,
+    asked: Iterable[PlannedContainer],
+    blocked: Mapping[str, str],
+    *,
+    sizes: Sequence[ExecutorProfile],
+    label: str,
+    there: Iterable[PlannedContainer] = (),
+) -> PlannedHost:
+    """A host with what is ``there`` and what is asked for there. One that has neither may just be full."""
+    containers = (*there, *(each for each in asked if each.hosts[:1] == (host.host,)))
+    why_not = blocked.get(host.host, "") or _why_unfit(host, sizes, label)
+    if not why_not and not containers:
+        why_not = _of_all([lacks_now(host, size) for size in sizes])
+    return PlannedHost(host=host.host, free_memory_mb=host.free_memory_mb or 0, why_not=why_not, containers=containers)
+
+
+def _why_unfit(host: HostReport, sizes: Sequence[ExecutorProfile], label: str) -> str:
+    """Why executors of none of these sizes may be on a host, whether it has room now or not."""
     if host.state != "RUNNING":
         return f"it is {host.state}"
-    return lacks(host, size) or ("" if host.suits else "your constraint does not hold there")
+    if label and label not in host.labels:
+        return f"it has not the node label {label}"
+    if not label and host.labels:
+        return f"it has the node label {', '.join(host.labels)}, and executors have none"
+    return _of_all([lacks(host, size) for size in sizes]) or (
+        "" if host.suits else "your constraint does not hold there"
+    )
+
+
+def _of_all(reasons: Sequence[str]) -> str:
+    """The first of these reasons if there is one for each size."""
+    return reasons[0] if reasons and all(reasons) else ""
 
 
 def plan_of_application(application: Application) -> PlacementPlan:
@@ -158,10 +191,12 @@ def plan_of_application(application: Application) -> PlacementPlan:
     return _where(application.status(), application.cluster.rm.hosts(ALL_STATES))
 
 
-def _where(document: StatusDocument, hosts: Iterable[Host]) -> PlacementPlan:
+def _where(document: StatusDocument, hosts: Collection[Host]) -> PlacementPlan:
     blocked = {one.host: one.reason for one in document.blocked_hosts}
     there = [one for one in document.containers if one.role == "executor" and one.state != "COMPLETE"]
-    slots = {one.id: one.slots for one in document.profiles}
+    told = [*filter(None, (document.usual_executor,)), *document.profiles]
+    sizes = [_size_of(one) for one in told]
+    slots = {one.id: one.slots for one in told}
     asked = [
         PlannedContainer(
             executor_id="",
@@ -174,48 +209,83 @@ def _where(document: StatusDocument, hosts: Iterable[Host]) -> PlacementPlan:
         for ask in document.asks
         for _ in range(ask.containers)
     ]
+    placement = document.placement
+    reports = _reports(hosts, parse(document.placement_constraint) if document.placement_constraint else None)
+    if placement is None:  # Which label the executors need is not known: no host is unfit for its labels.
+        reports = [msgspec.structs.replace(one, labels=()) for one in reports]
+    label = placement.label if placement is not None else ""
+    drawn = [
+        _drawn_host(
+            host,
+            asked,
+            blocked,
+            sizes=sizes,
+            label=label,
+            there=[_drawn(one, slots) for one in there if one.host == host.host],
+        )
+        for host in reports
+    ]
+    # Executors for copies come beside the number that is wanted. With some of them this is too few, never too many.
+    missing = 0 if document.ended else max(0, document.wanted_containers - len(there) - len(asked))
+    usable = [one for one in reports if one.host not in blocked and not _why_unfit(one, sizes, label)]
+    most = placement.max_per_host if placement is not None else 0
+    why_none = "" if usable else "no host takes any"
+    if most and usable and {one.host for one in usable} <= {one.host for one in drawn if len(one.containers) >= most}:
+        why_none = f"at most {most} may be on one host (placement.max_per_host)"
     return PlacementPlan(
         application_id=document.application_id,
         mode=document.placement_mode,
         constraint=document.placement_constraint,
-        hosts=tuple(
-            PlannedHost(
-                host=host.host,
-                free_memory_mb=max(0, host.memory_mb - host.used_memory_mb),
-                why_not=blocked.get(host.host, "") or (f"it is {host.state}" if host.state != "RUNNING" else ""),
-                containers=(
-                    *(_drawn(one, slots) for one in there if one.host == host.host),
-                    *(each for each in asked if each.hosts[:1] == (host.host,)),
-                ),
-            )
-            for host in sorted(hosts, key=lambda one: one.host)
-        ),
+        hosts=tuple(drawn),
         anywhere=tuple(each for each in asked if not each.hosts),
+        not_asked_for=missing,
+        why_not_asked_for=_missing_in_words(missing, why_none),
         profiles=document.profiles,
+        rules=() if placement is None else rules(document.placement_constraint, placement),
         relaxed=tuple(one.reason for one in document.relaxations),
     )
 
 
+def _size_of(one: ProfileStatus) -> ExecutorProfile:
+    return ExecutorProfile(
+        id=one.id, count=one.wanted, memory_mb=one.memory_mb, cores=one.cores, slots=one.slots, resources=one.resources
+    )
+
+
+def _missing_in_words(missing: int, why: str) -> str:
+    if not missing:
+        return ""
+    said = "1 executor is not asked for now" if missing == 1 else f"{missing} executors are not asked for now"
+    return f"{said}: {why}" if why else said
+
+
 def _drawn(one: ContainerStatus, slots: Mapping[int, int]) -> PlannedContainer:
-    """An executor's container as it is now; ``slots``: those of the profiles beside the usual one."""
+    """An executor's container as it is now; ``slots``: those of each profile that is known."""
     return PlannedContainer(
         executor_id=one.executor_id or "",
         state="ALLOCATED" if one.state == "ALLOCATED" else "RUNNING",
         slots=slots.get(one.profile, one.cores),
         profile=one.profile,
+        rule=one.rule,
     )
 
 
-def rules(options: PlacementSettings) -> tuple[str, ...]:
+def rules(constraint: str, placement: PlacementInEffect) -> tuple[str, ...]:
     """The rules that hold, the hard ones first, and what would be relaxed."""
     said = ["hard: no container on a blocked host"]
-    if options.constraint:
-        said.append(f"hard: {options.constraint}")
-    if options.max_per_host:
-        said.append(f"hard: at most {options.max_per_host} executors on one host")
-    if options.spread:
-        wait = format_duration(options.spread_wait_ms)
+    most = placement.max_per_host
+    if placement.label:
+        said.append(f"hard: only hosts with the node label {placement.label}")
+    if constraint:
+        said.append(f"hard: {constraint}")
+    if most:
+        said.append(f"hard: at most {most} executor{'s' if most > 1 else ''} on one host")
+    if placement.spread:
+        wait = format_duration(placement.spread_wait_ms)
         wider = "one other host, then on any of the emptiest, then anywhere"
-        wider = "another host below the limit" if options.max_per_host else wider
-        said.append(f"soft: spread. What does not come within {wait} may come on {wider}")
+        wider = "another host below the limit" if most else wider
+        said.append(
+            "soft: spread (the application's id decides between equal hosts). "
+            f"What does not come within {wait} may come on {wider}"
+        )
     return tuple(said)

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from yarnspec.core.messages.commands import PlacementRule
+from yarnspec.core.messages.events import PlacementInEffect
 from yarnspec.core.messages.figures import StageMetrics
 
 ENDED_STATES = frozenset({"SUCCEEDED", "FAILED", "KILLED"})
@@ -47,7 +48,8 @@ def _cell(name: str, column: Column) -> Callable[[Any], str]:
 class ContainerStatus(msgspec.Struct, frozen=True, kw_only=True):
     """One container of the application; ALLOCATED until what runs in it has reported, then RUNNING, then COMPLETE.
 
-    ``profile``: the number of the resource profile that its executor has; 0 is the usual size.
+    ``profile``: the number of the resource profile that its executor has; 0 is the usual size. ``rule``: the one by
+    which the container was asked for when it came; empty: it could come anywhere, or the rule is not known.
     """
 
     id: str
@@ -60,6 +62,7 @@ class ContainerStatus(msgspec.Struct, frozen=True, kw_only=True):
     diagnostics: str = ""
     cores: int = 0
     profile: int = 0
+    rule: PlacementRule = ""
 
 
 class BlockStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -328,6 +331,7 @@ class Relaxation(msgspec.Struct, frozen=True, kw_only=True):
 class StatusDocument(msgspec.Struct, frozen=True, kw_only=True):
     """An application at one moment.
 
+    ``placement``: the options of placement that hold; None where no record tells them.
     ``usual_executor``: the size by the program's configuration; None before its SparkContext has told it.
     ``warnings``: each once; ``warning_counts``: how often, of those that came more than once.
     """
@@ -343,6 +347,7 @@ class StatusDocument(msgspec.Struct, frozen=True, kw_only=True):
     epoch: int = 0
     placement_mode: str = ""
     placement_constraint: str = ""
+    placement: PlacementInEffect | None = None
     started_ms: int | None = None
     finished_ms: int | None = None
     am_on_blocked_host: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 
 from yarnspec.core.messages import commands, events
-from yarnspec.core.messages.commands import Command, WantedContainer
+from yarnspec.core.messages.commands import Command, PlacementRule, WantedContainer
 from yarnspec.core.messages.events import Event
 from yarnspec.observe.forms.document import AskStatus, Relaxation
 
@@ -30,10 +30,13 @@ class AsksFold:
                         time_ms=time_ms, rule=message.rule, containers=len(message.wanted), reason=message.reason
                     )
                 )
-            case events.ContainerAllocated():
-                self._wanted.pop(message.wanted_id or message.executor_id, None)
             case events.AttemptStarted() | events.DriverFinished() | commands.FinishApplication():
                 self._wanted.clear()
+
+    def came(self, event: events.ContainerAllocated) -> PlacementRule:
+        """A container is not asked for any more; the rule by which it was."""
+        ask = self._wanted.pop(event.wanted_id or event.executor_id, None)
+        return "" if ask is None else ask.rule
 
     def status(self) -> tuple[AskStatus, ...]:
         """The containers that are asked for now, the most first."""

@@ -53,6 +53,7 @@ class StatusFold:
         self._epoch = 0
         self._placement_mode = ""
         self._placement_constraint = ""
+        self._placement: events.PlacementInEffect | None = None
         self._started_ms: int | None = None
         self._finished_ms: int | None = None
         self._phase: Phase = ""
@@ -128,6 +129,7 @@ class StatusFold:
             epoch=self._epoch,
             placement_mode=self._placement_mode,
             placement_constraint=self._placement_constraint,
+            placement=self._placement,
             started_ms=self._started_ms,
             finished_ms=self._finished_ms,
             am_on_blocked_host=on_blocked,
@@ -269,6 +271,7 @@ class StatusFold:
             self._warn(f"application attempt {event.attempt - 1} was lost: {event.attempt_before}")
         self._placement_mode = event.placement_mode
         self._placement_constraint = event.placement_constraint
+        self._placement = event.placement
         self._phase = "starting"
         self._spark_ui = None
         self._wanted = 0
@@ -287,6 +290,7 @@ class StatusFold:
         )
 
     def _container(self, event: ContainerEvent) -> None:
+        rule = self._asks.came(event) if isinstance(event, events.ContainerAllocated) else ""
         known = self._live.get(event.container_id)
         if isinstance(event, events.ContainerLost):
             if known is not None:
@@ -305,6 +309,7 @@ class StatusFold:
             attempt=self._attempt,
             cores=event.cores if isinstance(event, events.ContainerStarted) else 0,
             profile=self._profiles.of(event.executor_id),
+            rule=known.rule if known is not None else rule,
         )
 
     def _end(self, container: ContainerStatus, exit_code: int | None, diagnostics: str) -> None:
