@@ -118,7 +118,7 @@ def core_settings(options: Options, base: Settings) -> Settings:
 def _executors(top: Section, options: Options) -> tuple[_ReadExecutors, int, _Faults]:
     section = top.section("executors")
     if section is None:
-        top.refuse("it must say how many executors there are", key="executors")
+        top.refuse("write executors: {count: 2}, or min and max", key="executors")
         raise AssertionError
     section.only("count", "min", "max", "cores", "container_after", "never_comes", "die")
     cores = section.read("cores", 1, count)
@@ -163,6 +163,9 @@ def _hosts(top: Section) -> tuple[HostLife, ...]:
         arrives_ms, every_ms = section.read("arrives", 0, duration), section.read("every", 0, duration)
         dies_ms = section.read("dies", -1, duration)
         fails = section.read("fails", 0.0, share)
+        for key in ("from", "until"):
+            if key in section and "slow" not in section:
+                section.refuse("it says when the host is slow: add 'slow', or write 'arrives' or 'dies'", key=key)
         if until_ms and until_ms <= from_ms:
             section.refuse("it must be later than 'from'", key="until")
         speeds: tuple[tuple[int, float], ...] = ((0, slow),) if not from_ms else ((0, 1.0), (from_ms, slow))

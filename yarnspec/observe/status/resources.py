@@ -23,8 +23,9 @@ class ResourcesFold:
     def apply(self, message: events.Event | commands.Command, time_ms: int) -> None:
         """Take in the next record."""
         match message:
-            case events.AttemptStarted() if self._since_ms is None:
-                self._since_ms = time_ms
+            case events.AttemptStarted():
+                self._end(None, time_ms, "the application attempt was lost")
+                self._since_ms = self._since_ms or time_ms
             case commands.EnterPhase():
                 self._told = message
                 self._enter(message.phase, time_ms)
