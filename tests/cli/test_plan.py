@@ -113,7 +113,7 @@ def test_hosts_of_an_application_that_take_nothing_say_why() -> None:
     document = msgspec.structs.replace(DOCUMENT, placement=held)
     assert [one.why_not for one in plan_of(document, *hosts).hosts] == [
         "",
-        "it has not the node label gpu",
+        "it does not have the node label gpu",
         "a disk",
         "it has 192 MiB free, and an executor needs 1024",
         "it has 512 MiB, and an executor needs 1024",

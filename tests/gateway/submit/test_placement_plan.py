@@ -42,7 +42,7 @@ def test_a_host_says_which_label_keeps_executors_off(rm: Rm) -> None:
     assert [one.why_not for one in planned.hosts] == ["", "it has the node label gpu, and executors have none"]
     planned = plan("--conf", "spark.yarn.executor.nodeLabelExpression=gpu")
     assert counts(planned) == [0, 4]
-    assert [one.why_not for one in planned.hosts] == ["it has not the node label gpu", ""]
+    assert [one.why_not for one in planned.hosts] == ["it does not have the node label gpu", ""]
     assert "hard: only hosts with the node label gpu" in planned.rules
 
 
@@ -51,7 +51,7 @@ def test_executors_with_a_label_that_no_host_has_come_anywhere_and_the_plan_says
     assert (counts(planned), len(planned.anywhere)) == ([0] * len(HOSTS), 4)
     assert planned.relaxed == ("no running host has the node label gpu: 4 containers wait",)
     rm.made_queue = msgspec.structs.replace(rm.made_queue, default_label="fast")
-    assert {one.why_not for one in plan().hosts} == {"it has not the node label fast"}
+    assert {one.why_not for one in plan().hosts} == {"it does not have the node label fast"}
 
 
 def test_executors_that_are_not_asked_for_are_told_with_the_rule_that_keeps_them_off(rm: Rm) -> None:

@@ -173,7 +173,7 @@ def _why_unfit(host: HostReport, sizes: Sequence[ExecutorProfile], label: str) -
     if host.state != "RUNNING":
         return f"it is {host.state}"
     if label and label not in host.labels:
-        return f"it has not the node label {label}"
+        return f"it does not have the node label {label}"
     if not label and host.labels:
         return f"it has the node label {', '.join(host.labels)}, and executors have none"
     return _of_all([lacks(host, size) for size in sizes]) or (
