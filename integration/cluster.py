@@ -61,6 +61,13 @@ class Cluster:
         found = (self.rest(f"apps/{application_id}/appattempts").get("appAttempts") or {}).get("appAttempt") or []
         return sorted(found, key=lambda attempt: int(attempt["id"]))
 
+    def executors(self, application_id: str) -> dict[str, str]:
+        """Container id → host of what runs now, without the AM's; empty until it is known which one that is."""
+        masters = [attempt.get("containerId") for attempt in self.attempts(application_id)]
+        if not masters or not all(masters):
+            return {}
+        return {one: host for one, host in self.containers(application_id).items() if one not in masters}
+
     def containers(self, application_id: str) -> dict[str, str]:
         """Container id → host of everything that the ResourceManager lets this application run now, the AM included."""
         found: dict[str, str] = {}

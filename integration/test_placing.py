@@ -63,11 +63,7 @@ def counts(cluster: Cluster, submission: Submission, executors: int) -> Counter[
 
 
 def _executors(cluster: Cluster, application: str) -> Counter[str]:
-    attempts = cluster.attempts(application)
-    am = attempts[0].get("containerId") if attempts else None
-    if not am:
-        return Counter()  # then a container may be the application master's
-    return Counter(host for container, host in cluster.containers(application).items() if container != am)
+    return Counter(cluster.executors(application).values())
 
 
 def plan(yarnspec: Yarnspec, *arguments: str) -> dict[str, Any]:

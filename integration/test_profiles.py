@@ -236,8 +236,7 @@ def test_executors_of_dynamic_allocation_come_where_the_blocks_are(
 
     def executors() -> Counter[str] | None:
         submission.check_running()
-        am = cluster.attempts(application)[-1]["containerId"]
-        found = Counter(host for container, host in cluster.containers(application).items() if container != am)
+        found = Counter(cluster.executors(application).values())
         return found if found.total() == THERE else None
 
     assert wait_for(f"{THERE} executors", executors, PATIENCE_S)[HOST_OF_BLOCKS] >= THERE - 1
