@@ -40,11 +40,30 @@ SMALL = (
     "--conf", "spark.yarn.appMasterEnv.PYTHONWARNINGS=ignore",
 )  # fmt: skip
 
+_DYNAMIC = {
+    "spark.dynamicAllocation.enabled": "true",
+    "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+    "spark.dynamicAllocation.minExecutors": "1",
+    "spark.dynamicAllocation.executorIdleTimeout": "3s",
+    "spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
+}
+
 WITH_UI = ("--conf", "spark.ui.enabled=true")
 """Spark's pages cost a submit's processes some 5 % of their time."""
 
 ONE_EXECUTOR = ("--num-executors", "1")
 """For programs that say the same with one: each costs as much as a quarter of an application."""
+
+
+def conf(**values: str) -> list[str]:
+    """Spark properties as options of a submit."""
+    return [word for key, value in values.items() for word in ("--conf", f"{key}={value}")]
+
+
+def dynamic(**more: str) -> list[str]:
+    """Options for dynamic allocation: without --num-executors, which would be the least number to begin with."""
+    small = [word for word in SMALL if word not in ("--num-executors", "2")]
+    return [*small, *conf(**(_DYNAMIC | more))]
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
-from integration.submitting import PROGRAMS, Submission
+from integration.submitting import PROGRAMS, Submission, dynamic
 from integration.waiting import wait_for
 
 PATIENCE_S = 90
@@ -23,6 +24,8 @@ STAYS_S = 3
 """For so long nothing more comes where nothing more may."""
 ANCHOR = "anchor"
 """The tag of another application's container, on the host that has Python 3.11."""
+SIZE = ("--executor-memory", "512m")
+"""That of the executors here: a plan is told it, a submit has it anyway."""
 IDLE = str(PROGRAMS / "idle.py")
 
 
@@ -66,6 +69,11 @@ def _executors(cluster: Cluster, application: str) -> Counter[str]:
     return Counter(cluster.executors(application).values())
 
 
+def planned(document: dict[str, Any]) -> Counter[str]:
+    """How many containers each host has in a plan."""
+    return Counter({one["host"]: len(one["containers"]) for one in document["hosts"] if one["containers"]})
+
+
 def plan(yarnspec: Yarnspec, *arguments: str) -> dict[str, Any]:
     return yarnspec("plan", "-o", "json", *arguments).expect(0).document
 
@@ -89,12 +97,13 @@ def test_containers_are_spread_as_planned(
     even: list[int],
 ) -> None:
     options = [*mode, "--num-executors", str(executors)]
-    planned = plan(yarnspec, "--executor-memory", "512m", *options, IDLE)
-    assert sorted((len(host["containers"]) for host in planned["hosts"]), reverse=True)[: len(even)] == even
+    before = plan(yarnspec, *SIZE, *options, IDLE)
+    assert sorted(planned(before).values(), reverse=True) == even
+    assert all(one["slots"] == 1 for host in before["hosts"] for one in host["containers"])
     submission = submit(IDLE, options=options)
-    assert sorted(counts(cluster, submission, executors).values(), reverse=True) == even
-    shown = plan(yarnspec, submission.application_id())
-    assert sum(len(host["containers"]) for host in shown["hosts"]) == executors
+    found = counts(cluster, submission, executors)
+    assert sorted(found.values(), reverse=True) == even
+    assert planned(plan(yarnspec, submission.application_id())) == found
 
 
 @pytest.mark.one_a_day("where containers are")
@@ -114,26 +123,52 @@ def test_without_spreading_some_host_gets_more(submit: Submit, cluster: Cluster,
 @pytest.mark.one_a_day("where containers are")
 @pytest.mark.parametrize("mode", [BLACKLIST, CONSTRAINTS])
 def test_a_blocked_host_gets_nothing_and_the_others_share(
-    submit: Submit, cluster: Cluster, *, mode: tuple[str, ...]
+    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, *, mode: tuple[str, ...]
 ) -> None:
     excluded = cluster.hosts[1]
-    found = counts(cluster, submit(IDLE, options=[*mode, "--num-executors", "8", "--exclude-hosts", excluded]), 8)
-    assert excluded not in found
-    assert sorted(found.values()) == [2, 3, 3]
+    options = [*mode, "--num-executors", "8", "--exclude-hosts", excluded]
+    before = planned(plan(yarnspec, *SIZE, *options, IDLE))
+    for found in (before, counts(cluster, submit(IDLE, options=options), 8)):
+        assert excluded not in found
+        assert sorted(found.values()) == [2, 3, 3]
 
 
 @pytest.mark.one_a_day("where containers are")
 @pytest.mark.parametrize("mode", [BLACKLIST, CONSTRAINTS])
 def test_a_small_host_gets_what_fits_and_the_others_share(
-    submit: Submit, cluster: Cluster, small_host: str, *, mode: tuple[str, ...]
+    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, small_host: str, *, mode: tuple[str, ...]
 ) -> None:
-    submission = submit(IDLE, options=[*mode, "--num-executors", "8"])
+    options = [*mode, "--num-executors", "8"]
+    # The plan gives the application master no host: it may take the only place there.
+    before = planned(plan(yarnspec, *SIZE, *options, IDLE))
+    assert before.pop(small_host) == 1
+    assert sorted(before.values()) == [2, 2, 3]
+    submission = submit(IDLE, options=options)
     found = counts(cluster, submission, 8)
     master = cluster.attempts(submission.application_id())[0]["nodeId"].partition(":")[0]
     # The application master takes the only place there, or an executor does.
     fits = int(master != small_host)
     assert found[small_host] == fits
     assert sorted(found[host] for host in cluster.hosts if host != small_host) == ([2, 2, 3] if fits else [2, 3, 3])
+
+
+@pytest.mark.one_a_day("where containers are")
+@pytest.mark.parametrize("mode", [BLACKLIST, CONSTRAINTS])
+def test_executors_of_dynamic_allocation_are_spread(
+    submit: Submit, cluster: Cluster, tmp_path: Path, *, mode: tuple[str, ...]
+) -> None:
+    """They come with the load, go when it is over, and come again."""
+    options = [*dynamic(**{"spark.dynamicAllocation.maxExecutors": "8"}), *mode]
+    job = submit("loads.py", str(tmp_path), "8", options=options, small=False)
+    application = job.application_id(PATIENCE_S)
+    (tmp_path / "begin-1").touch()
+    assert counts(cluster, job, 8) == dict.fromkeys(cluster.hosts, 2)
+    (tmp_path / "end-1").touch()
+    wait_for("the executors' end", lambda: _executors(cluster, application).total() == 1, PATIENCE_S)
+    (tmp_path / "begin-2").touch()
+    assert counts(cluster, job, 8) == dict.fromkeys(cluster.hosts, 2)
+    (tmp_path / "end-2").touch()
+    job.wait(PATIENCE_S).expect(0)
 
 
 @pytest.mark.one_a_day("where containers are")
@@ -144,8 +179,11 @@ def test_a_limit_and_a_users_constraint_hold_together(
     elsewhere = cluster.hosts[0]
     either = f"or(python=3.11:nm.yarn.io/host={elsewhere})"
     options = [*CONSTRAINTS, *LIMIT, "--num-executors", "3", "--placement-constraint", either]
+    before = plan(yarnspec, *SIZE, *options, IDLE)
+    assert (planned(before), before["not_asked_for"]) == ({python_host: 1, elsewhere: 1}, 1)
     submission = submit(IDLE, options=options)
     assert counts(cluster, submission, 2) == {python_host: 1, elsewhere: 1}
+    assert planned(plan(yarnspec, submission.application_id())) == {python_host: 1, elsewhere: 1}
     status = yarnspec("status", submission.application_id(), "-o", "json").expect(0).document
     assert status["placement_constraint"] == either
     assert any("1 executors are not asked for: at most 1 may be on one host" in one for one in status["warnings"])

@@ -13,7 +13,7 @@ import pytest
 from integration.cluster import Cluster
 from integration.conftest import PROPERTIES, Submit, Yarnspec, started
 from integration.lives import durable_outputs, opened
-from integration.submitting import SMALL, Submission
+from integration.submitting import Submission, conf, dynamic
 from integration.waiting import wait_for
 from yarnspec.minicluster import MiniCluster
 
@@ -25,14 +25,6 @@ PATIENCE_S = 90
 MAPS = 2
 """So many map outputs has the stage of the profile."""
 HEAP_MB, OVERHEAD_MB = 700, 384
-DYNAMIC = {
-    "spark.dynamicAllocation.enabled": "true",
-    "spark.dynamicAllocation.shuffleTracking.enabled": "true",
-    "spark.dynamicAllocation.minExecutors": "1",
-    "spark.dynamicAllocation.executorIdleTimeout": "4s",
-    "spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
-}
-
 LETS_GO = {"spark.dynamicAllocation.shuffleTracking.timeout": "4s"}
 """Without it Spark keeps executors that hold map outputs."""
 
@@ -58,16 +50,6 @@ def cluster(
 @pytest.fixture(scope="module", autouse=True)
 def _hosts_back() -> None:
     """The cluster is this file's own."""
-
-
-def conf(**values: str) -> list[str]:
-    return [word for key, value in values.items() for word in ("--conf", f"{key}={value}")]
-
-
-def dynamic(**more: str) -> list[str]:
-    """Options for dynamic allocation: without --num-executors, which would be the least number to begin with."""
-    small = [word for word in SMALL if word not in ("--num-executors", "2")]
-    return [*small, *conf(**DYNAMIC, **more)]
 
 
 def discovery(directory: Path, name: str, spark: str, *addresses: str) -> str:

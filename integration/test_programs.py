@@ -17,7 +17,7 @@ import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
-from integration.submitting import ONE_EXECUTOR, PROGRAMS, SMALL
+from integration.submitting import ONE_EXECUTOR, PROGRAMS, dynamic
 from integration.waiting import PATIENCE, wait_for
 
 LOGGING = """\
@@ -209,20 +209,9 @@ def test_dynamic_allocation(submit: Submit, yarnspec: Yarnspec, cluster: Cluster
 
     Each is on a host that has no other.
     """
-    conf = {
-        "spark.dynamicAllocation.enabled": "true",
-        "spark.dynamicAllocation.shuffleTracking.enabled": "true",
-        "spark.dynamicAllocation.minExecutors": "1",
-        "spark.dynamicAllocation.initialExecutors": "1",
-        "spark.dynamicAllocation.maxExecutors": "3",
-        "spark.dynamicAllocation.executorIdleTimeout": "3s",
-        "spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
-    }
-    options = [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
-    # Without --num-executors, which would be the least number to begin with.
-    small = [word for word in SMALL if word not in ("--num-executors", "2")]
+    few = {"spark.dynamicAllocation.initialExecutors": "1", "spark.dynamicAllocation.maxExecutors": "3"}
     scaled = tmp_path / "scaled"
-    job = submit("dynamic.py", str(scaled), options=[*small, *options], small=False)
+    job = submit("dynamic.py", str(scaled), options=dynamic(**few), small=False)
     application = job.application_id()
 
     def executing() -> bool:
