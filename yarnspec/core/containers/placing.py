@@ -12,24 +12,23 @@ room. Those that wait for a crowded host move to an emptier one.
 
 The limit ``placement.max_per_host`` is hard. Under it every ask names one host, and counts on it: so no two asks can
 fill the same place. An ask that waits in vain moves on to another host, again and again. Each time it waits twice as
-long, up to a minute or so. A container that finds no place under the limit is not asked for until there is one. Places
-are counted for each size of executors: some hosts do not have what a size needs.
+long, up to a minute or so. A container that finds no place under the limit is not asked for until there is one.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.asks import Ask
+from yarnspec.core.containers.candidate_hosts import CandidateHosts
 from yarnspec.core.containers.executor_table import ExecutorTable
-from yarnspec.core.containers.placement_model import MOST_NAMED, HostLoad, Loads, Step, shares, turn_of, uneven
-from yarnspec.core.containers.profiles import USUAL, lacks
+from yarnspec.core.containers.placement_model import MOST_NAMED, Loads, Step, uneven
+from yarnspec.core.containers.profiles import USUAL
 from yarnspec.core.messages.commands import Command, PlacementRule, RelaxPlacement, WantedContainer, Warn
-from yarnspec.core.messages.events import ExecutorProfile, HostReport
+from yarnspec.core.messages.events import HostReport
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
 
@@ -40,48 +39,6 @@ _RULES: dict[Step, PlacementRule] = {"host": "spread", "another": "spread", "hos
 _LONGEST_WAIT = 16
 """Under the limit an ask waits for its host this many times ``placement.spread_wait`` at most."""
 _SHOWN_HOSTS = 4
-_MEMORY, _CORES = "memory-mb", "vcores"
-"""YARN's names of the two that are not among the resource types of a host."""
-
-
-class _Ours:
-    """Our executors on each host, and what they take there of memory, cores and each resource type.
-
-    ``leaving``: those that are given up and have not ended. They take as much as others.
-    """
-
-    def __init__(self) -> None:
-        self.executors: Counter[str] = Counter()
-        self.leaving: Counter[str] = Counter()
-        self._by_profile: dict[int, Counter[str]] = {}
-        self._taken: dict[str, Counter[str]] = {}
-
-    def add(self, host: str, size: ExecutorProfile) -> None:
-        """One more executor of this size is there, or asked for there."""
-        self.executors[host] += 1
-        self._by_profile.setdefault(size.id, Counter())[host] += 1
-        self._take(host, size)
-
-    def add_leaving(self, host: str, size: ExecutorProfile) -> None:
-        """One more executor of this size is given up there, and has not ended."""
-        self.leaving[host] += 1
-        self._take(host, size)
-
-    def _take(self, host: str, size: ExecutorProfile) -> None:
-        taken = self._taken.setdefault(host, Counter())
-        taken[_MEMORY] += size.memory_mb
-        taken[_CORES] += size.cores
-        taken.update(size.resources)
-
-    def of_profile(self, profile: int) -> Counter[str]:
-        """How many executors of a profile each host has."""
-        return self._by_profile.get(profile, Counter())
-
-    def since(self, before: _Ours, host: str) -> Mapping[str, int]:
-        """How much more is taken on a host than before, and how much less where containers have ended."""
-        more = Counter(self._taken.get(host, {}))
-        more.subtract(before._taken.get(host, {}))
-        return more
 
 
 class _Late(NamedTuple):
@@ -95,7 +52,7 @@ class _Late(NamedTuple):
 class Placing:
     """The places of the containers that are asked for.
 
-    ``blocked`` tells the hosts that containers are kept off, ``factor`` how many times slower than usual a host is.
+    ``blocked`` and ``factor``: see ``CandidateHosts``.
     """
 
     def __init__(
@@ -109,34 +66,23 @@ class Placing:
         factor: Callable[[str], float],
     ) -> None:
         self._options = settings.placement
-        self._label = settings.executor_label or settings.queue_label
         self._containers = containers
         self._profiles = containers.profiles
         self._asks = containers.asks
-        self._hosts = hosts
+        self._candidates = CandidateHosts(settings, containers=containers, hosts=hosts, blocked=blocked, factor=factor)
         self._timers = timers
-        self._blocked = blocked
-        self._factor = factor
-        self._seen: tuple[int, tuple[str, ...]] = (0, ())
-        self._usable: frozenset[str] = frozenset()
-        self._at_report = _Ours()
         self._with_room: frozenset[tuple[str, int]] = frozenset()
-        self._silent: dict[tuple[str, int], Mapping[str, int | None]] = {}
         self._relaxed: dict[str, str] = {}
         self._not_asked = (0, "")
         self._due_ms: int | None = None
-        self._application_id = ""
-        self._turns: dict[str, int] = {}
 
     def begin(self, application_id: str) -> None:
         """The application has begun; its id decides between hosts that are alike."""
-        self._application_id = application_id
-        self._turns.clear()
+        self._candidates.begin(application_id)
 
-    def _turn(self, host: str) -> int:
-        if host not in self._turns:
-            self._turns[host] = turn_of(self._application_id, host)
-        return self._turns[host]
+    def suits(self, host: HostReport) -> bool:
+        """Whether executors of the usual size may be on such a host, by label, constraint and resource types."""
+        return self._candidates.suits(host)
 
     @property
     def spreads(self) -> bool:
@@ -150,11 +96,11 @@ class Placing:
     @property
     def waits(self) -> bool:
         """Whether nothing may be asked for yet: a hard limit for each host needs to know the hosts."""
-        return self._limit is not None and not self._hosts.reported
+        return self._limit is not None and not self._candidates.reported
 
     def ask(self) -> tuple[str, ...]:
         """Ask for what is missing, as far as the limit leaves places; the new ids."""
-        self._heed_hosts()
+        self._look_at_hosts()
         return self._containers.ask(self._places_left if self._limit is not None else None)
 
     def _places_left(self, profile: int) -> int:
@@ -165,11 +111,11 @@ class Placing:
         needed = self._profiles.of(profile).resources.keys()
         new = [ask for ask in self._asks.all if not ask.named and not ask.placeless]
         rivals = sum(needed <= self._profiles.of(ask.wanted.profile).resources.keys() for ask in new)
-        return max(0, (self._loads((), self._profiles.of(profile)).places_left or 0) - rivals)
+        return max(0, (self._candidates.loads((), self._profiles.of(profile)).places_left or 0) - rivals)
 
     def settle(self, now_ms: int) -> list[Command]:
         """Place what has no place, and relax what has waited for long enough."""
-        self._heed_hosts()
+        self._look_at_hosts()
         late = self._take_late(now_ms)
         if self._limit is not None:
             waiting = {ask.wanted.profile for ask in self._asks.all if ask.placeless}
@@ -181,14 +127,14 @@ class Placing:
         roomless: list[str] = []
         # Profiles that need the most resource types find the fewest hosts, and choose first.
         for profile in sorted({ask.wanted.profile for ask in unplaced}, key=self._by_choice):
-            loads = self._loads(unplaced, self._profiles.of(profile))
+            loads = self._candidates.loads(unplaced, self._profiles.of(profile))
             same = [ask for ask in unplaced if ask.wanted.profile == profile]
             roomless += [ask.wanted.id for ask in same if not self._place(ask, loads, now_ms)]
             unplaced = [ask for ask in unplaced if ask.wanted.profile != profile]
         commands = self._tell_relaxed(late)
         told = {one.before.id for one in late}
         if roomless := [each for each in roomless if each not in told]:
-            none = self._why_no_host()
+            none = self._candidates.why_none()
             said = f"{none}: {len(roomless)} containers wait" if none else ""
             said = said or f"no host has room for {len(roomless)} containers now: they may come anywhere"
             commands.append(RelaxPlacement(rule="spread", wanted=tuple(roomless), reason=said))
@@ -203,33 +149,18 @@ class Placing:
             return []
         missing = self._containers.missing + sum(self._containers.missing_by_profile.values())
         rest = missing + sum(ask.placeless for ask in self._asks.all)
-        none = self._why_no_host()
+        none = self._candidates.why_none()
         if (rest, none) == self._not_asked:
             return []
         self._not_asked = (rest, none)
         if not rest:
             return []
-        leaving = self._there().leaving.total()
+        leaving, hosts = self._candidates.ours().leaving.total(), len(self._candidates.usable)
         why = none or (
-            f"at most {self._limit} may be on one host (placement.max_per_host), and {len(self._usable)} hosts take "
-            "containers" + (f"; {leaving} that are given up have not ended" if leaving else "")
+            f"at most {self._limit} may be on one host (placement.max_per_host), and {hosts} hosts take containers"
+            + (f"; {leaving} that are given up have not ended" if leaving else "")
         )
         return [Warn(reason=f"{rest} executors are not asked for: {why}", about="placement.max_per_host")]
-
-    def _why_no_host(self) -> str:
-        """Which rule leaves no host at all, whether it has room or not; empty if there is one."""
-        if self._usable:
-            return ""
-        running = [self._hosts.reports[host] for host in self._hosts.running]
-        if not running:
-            return "no host is running"
-        if not any(self._has_label(one) for one in running):
-            if self._label:
-                return f"no running host has the node label {self._label}"
-            return "every running host has a node label, and executors have none"
-        if not any(self._suits(one) for one in running):
-            return f"no running host satisfies {self._options.constraint}"
-        return "all running hosts that may be used are blocked"
 
     def _next_look(self) -> list[Command]:
         due_ms = [ask.due_ms for ask in self._asks.all if ask.due_ms is not None]
@@ -254,7 +185,7 @@ class Placing:
 
     def explain(self, host: str) -> tuple[str, ...]:
         """How many containers of ours a host has and may have, and what was relaxed on its account."""
-        ours = self._there()
+        ours = self._candidates.ours()
         there, leaving = ours.executors[host], ours.leaving[host]
         asked = sum(ask.named[:1] == (host,) for ask in self._asks.all)
         if not (there or leaving or asked or host in self._relaxed):
@@ -266,27 +197,13 @@ class Placing:
 
     # the hosts
 
-    def _heed_hosts(self) -> None:
+    def _look_at_hosts(self) -> None:
         """Ask again for what was asked for on hosts that are blocked or gone now, and for what others have room for."""
-        seen = (self._hosts.reports_taken, self._blocked())
-        if seen == self._seen:
-            return
-        reported = seen[0] != self._seen[0]
-        if reported:
-            self._at_report = self._there()
-            reports = self._hosts.reports
-            self._silent = {
-                (host, size): free
-                for (host, size), free in self._silent.items()
-                if host in reports and _free(reports[host]) == free
-            }
-        self._seen = seen
-        suited = {one.host for one in self._hosts.reports.values() if self._suits(one)}
-        self._usable = (self._hosts.running & suited) - set(seen[1])
-        if not self.spreads:
+        news = self._candidates.look()
+        if not news or not self.spreads:
             return
         misplaced = {ask.wanted.id for ask in self._asks.all if not ask.required and self._misplaced(ask)}
-        if reported and self._asks.all:
+        if news == "report" and self._asks.all:
             misplaced |= self._below_their_room() | self._crowded()
         for ask in self._asks.place_again(lambda ask: ask.wanted.id in misplaced):
             ask.step, ask.tries = "host", 0
@@ -300,8 +217,8 @@ class Placing:
         rooms = {
             (host, profile): room
             for profile in anywhere
-            for host in self._usable
-            if (room := self._room_reported(host, self._profiles.of(profile))) > 0
+            for host in self._candidates.usable
+            if (room := self._candidates.room(host, self._profiles.of(profile))) > 0
         }
         before, self._with_room = self._with_room, frozenset(rooms)
         fresh = {profile for _, profile in rooms.keys() - before}
@@ -317,92 +234,18 @@ class Placing:
         for ask in self._asks.all:
             if ask.wanted.rule == "spread" and ask.step == "host" and ask.wanted.profile == USUAL:
                 waiting.setdefault(ask.wanted.hosts[0], []).append(ask.wanted.id)
-        loads = self._loads_with((), self._profiles.usual) if waiting else ()
+        loads = self._candidates.host_loads((), self._profiles.usual) if waiting else ()
         return {waiting[host].pop() for host in uneven(loads, self._limit) if waiting.get(host)}
-
-    def suits(self, host: HostReport) -> bool:
-        """Whether executors of the usual size may be on such a host, by label, constraint and resource types."""
-        return self._suits(host) and not lacks(host, self._profiles.usual)
-
-    def _suits(self, host: HostReport) -> bool:
-        return host.suits and self._has_label(host)
-
-    def _has_label(self, host: HostReport) -> bool:
-        return self._label in host.labels if self._label else not host.labels
 
     def _misplaced(self, ask: Ask) -> bool:
         if not ask.named:
             return False
-        usable = [host for host in ask.named if host in self._usable]
+        usable = [host for host in ask.named if host in self._candidates.usable]
         # Under the limit an ask never becomes free to come anywhere: it moves on to where there is room.
         size = self._profiles.of(ask.wanted.profile)
-        room = any(self._room_reported(host, size) for host in usable)
+        room = any(self._candidates.room(host, size) for host in usable)
         stuck = self._limit is not None and ask.step == "another" and not room
         return not usable or stuck
-
-    def _room_reported(self, host: str, size: ExecutorProfile, ours: _Ours | None = None) -> int:
-        """How many containers of this size fit by the last report, and by what is ``ours`` since then."""
-        report = self._hosts.reports.get(host)
-        if report is None or report.free_memory_mb is None or (host, size.id) in self._silent:
-            return 0
-        free = _free(report)
-        needed = {_MEMORY: max(1, size.memory_mb), **size.resources}
-        if report.free_vcores is not None:
-            needed[_CORES] = max(1, size.cores)
-        new = ours.since(self._at_report, host) if ours is not None else {}
-        return min(((free.get(what) or 0) - new.get(what, 0)) // amount for what, amount in needed.items())
-
-    def _there(self) -> _Ours:
-        there = _Ours()
-        for row in self._containers.rows:
-            if row.state == "releasing":
-                there.add_leaving(row.host, self._profiles.of(row.profile))
-            elif row.state != "wanted":
-                there.add(row.host, self._profiles.of(row.profile))
-        return there
-
-    def _loads(self, unplaced: Collection[Ask], size: ExecutorProfile) -> Loads:
-        return Loads(self._loads_with(unplaced, size), self._limit)
-
-    def _loads_with(self, unplaced: Collection[Ask], size: ExecutorProfile) -> Iterator[HostLoad]:
-        """The usable hosts with what is there, and with what is asked for there, but for the asks without a place.
-
-        Their room is for containers of this size.
-        """
-        ours = self._there()
-        without = {id(ask) for ask in unplaced}
-        for ask in self._asks.all:
-            # An ask for several hosts binds none of them.
-            if id(ask) not in without and len(ask.named) == 1:
-                ours.add(ask.named[0], self._profiles.of(ask.wanted.profile))
-        return self._host_loads(ours, ours.executors, size, self._lacking(ours, size))
-
-    def _lacking(self, ours: _Ours, size: ExecutorProfile) -> Mapping[str, float]:
-        """How many more executors of this size the hosts should have that hold data of waiting tasks."""
-        local = self._profiles.local_tasks(size.id)
-        if local is None:
-            return {}
-        wanted = self._containers.wanted if size.id == USUAL else size.count
-        useful = min(wanted, math.ceil(local.tasks / size.slots))
-        there = ours.of_profile(size.id)
-        return {host: share - there[host] for host, share in shares(local.hosts, local.total, useful).items()}
-
-    def _host_loads(
-        self, ours: _Ours, executors: Counter[str], size: ExecutorProfile, lacking: Mapping[str, float]
-    ) -> Iterator[HostLoad]:
-        for host in self._usable:
-            if not lacks(self._hosts.reports[host], size):
-                room = self._room_reported(host, size, ours)
-                yield HostLoad(
-                    host,
-                    containers=executors[host],
-                    room=room,
-                    factor=self._factor(host),
-                    lacking=lacking.get(host, 0),
-                    leaving=ours.leaving[host],
-                    silent=(host, size.id) in self._silent,
-                    turn=self._turn(host),
-                )
 
     def uneven(self) -> tuple[str, ...]:
         """The hosts that have an executor too many, once for each; none without spreading, or while some are asked for.
@@ -410,11 +253,11 @@ class Placing:
         Executors that are required on a host stay there: with saved outputs to wait for nothing is uneven. Those that
         are near data of waiting tasks stay, too.
         """
-        self._heed_hosts()
+        self._look_at_hosts()
         if not self._options.spread or self._asks.all or self._profiles.local_tasks(USUAL) is not None:
             return ()
         there = Counter(row.host for row in self._containers.rows if row.state == "running" and row.ordinary)
-        return uneven(self._host_loads(self._there(), there, self._profiles.usual, {}), self._limit)
+        return self._candidates.uneven(there)
 
     # one ask
 
@@ -438,7 +281,7 @@ class Placing:
         if self._limit is not None:
             self._asks.put_off(ask)
             return True
-        told = self.spreads and ask.step != "anywhere" and self._room_is_known
+        told = self.spreads and ask.step != "anywhere" and self._candidates.room_is_known
         ask.step = "anywhere"
         self._asks.put(ask, hosts=(), not_hosts=ask.avoid, strict=False, rule="avoid" if ask.avoid else "")
         return not told
@@ -456,12 +299,8 @@ class Placing:
         if found or self._limit is None or (below := loads.below(ask.avoid)) is None:
             return rule, found
         if below.silent:  # All were asked in vain: begin again.
-            self._silent = {key: free for key, free in self._silent.items() if key[1] != ask.wanted.profile}
+            self._candidates.ask_silent_again(ask.wanted.profile)
         return rule, (below.host,)
-
-    @property
-    def _room_is_known(self) -> bool:
-        return any(one.free_memory_mb is not None for one in self._hosts.reports.values())
 
     def _take_late(self, now_ms: int) -> list[_Late]:
         """Those that have waited for long enough take the next step, and get a new place."""
@@ -473,7 +312,7 @@ class Placing:
         ]
         for profile in {one.before.profile for one in late}:
             same = [one.ask for one in late if one.before.profile == profile]
-            blamed = self._note_silent({host for ask in same for host in ask.named}, profile)
+            blamed = self._candidates.note_silent({host for ask in same for host in ask.named}, profile)
             for ask in same:
                 ask.tries += 1
                 ask.step = self._next_step(ask.step, blamed=blamed)
@@ -483,19 +322,6 @@ class Placing:
         if self._limit is not None:
             return "another"
         return _NEXT[step] if blamed or step != "host" else "hosts"
-
-    def _note_silent(self, hosts: set[str], profile: int) -> bool:
-        """These hosts gave no container of this size; whether that is laid to them.
-
-        When every host was silent, the queue is full or the ResourceManager is slow: no host is to blame. Under the
-        limit they are noted all the same, so that an ask goes on to all others first.
-        """
-        size = self._profiles.of(profile)
-        blamed = any(self._room_reported(host, size) > 0 for host in self._usable - hosts)
-        if blamed or self._limit is not None:
-            reports = self._hosts.reports
-            self._silent.update(((host, size.id), _free(reports[host])) for host in hosts if host in reports)
-        return blamed
 
     def _tell_relaxed(self, late: list[_Late]) -> list[Command]:
         """Tell which rule gave way for those that waited in vain, now that they have a new place."""
@@ -525,8 +351,3 @@ class Placing:
         said = f"{len(late)} containers did not come on {shown} within {waited_ms / 1000:g} s: they may come {wider}"
         self._relaxed.update(dict.fromkeys(hosts, said))
         return RelaxPlacement(rule=rule, wanted=tuple(one.before.id for one in late), hosts=hosts, reason=said)
-
-
-def _free(host: HostReport) -> Mapping[str, int | None]:
-    """What is free on a host by its report."""
-    return {_MEMORY: host.free_memory_mb, _CORES: host.free_vcores, **host.free_resources}

@@ -1,0 +1,251 @@
+"""The hosts that may take containers: which of them suit, what room each has, and what of ours is there.
+
+The room is that of the ResourceManager's last report, less what came since then. Places are counted for each size of
+executors: some hosts do not have what a size needs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Literal
+
+from yarnspec.core.blocking.hosts import Hosts
+from yarnspec.core.containers.asks import Ask
+from yarnspec.core.containers.executor_table import ExecutorTable
+from yarnspec.core.containers.placement_model import HostLoad, Loads, shares, turn_of, uneven
+from yarnspec.core.containers.profiles import USUAL, lacks
+from yarnspec.core.messages.events import ExecutorProfile, HostReport
+from yarnspec.core.messages.settings import Settings
+
+_MEMORY, _CORES = "memory-mb", "vcores"
+"""YARN's names of the two that are not among the resource types of a host."""
+
+
+class Ours:
+    """Our executors on each host, and what they take there of memory, cores and each resource type.
+
+    ``leaving``: those that are given up and have not ended. They take as much as others.
+    """
+
+    def __init__(self) -> None:
+        self.executors: Counter[str] = Counter()
+        self.leaving: Counter[str] = Counter()
+        self._by_profile: dict[int, Counter[str]] = {}
+        self._taken: dict[str, Counter[str]] = {}
+
+    def add(self, host: str, size: ExecutorProfile) -> None:
+        """One more executor of this size is there, or asked for there."""
+        self.executors[host] += 1
+        self._by_profile.setdefault(size.id, Counter())[host] += 1
+        self._take(host, size)
+
+    def add_leaving(self, host: str, size: ExecutorProfile) -> None:
+        """One more executor of this size is given up there, and has not ended."""
+        self.leaving[host] += 1
+        self._take(host, size)
+
+    def _take(self, host: str, size: ExecutorProfile) -> None:
+        taken = self._taken.setdefault(host, Counter())
+        taken[_MEMORY] += size.memory_mb
+        taken[_CORES] += size.cores
+        taken.update(size.resources)
+
+    def of_profile(self, profile: int) -> Counter[str]:
+        """How many executors of a profile each host has."""
+        return self._by_profile.get(profile, Counter())
+
+    def since(self, before: Ours, host: str) -> Mapping[str, int]:
+        """How much more is taken on a host than before, and how much less where containers have ended."""
+        more = Counter(self._taken.get(host, {}))
+        more.subtract(before._taken.get(host, {}))
+        return more
+
+
+class CandidateHosts:
+    """The hosts as placing sees them; ``look`` brings them up to date.
+
+    ``blocked`` tells the hosts that containers are kept off, ``factor`` how many times slower than usual a host is.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        containers: ExecutorTable,
+        hosts: Hosts,
+        blocked: Callable[[], tuple[str, ...]],
+        factor: Callable[[str], float],
+    ) -> None:
+        self.usable: frozenset[str] = frozenset()
+        """The running hosts that suit and are not blocked."""
+        self._label = settings.executor_label or settings.queue_label
+        self._constraint = settings.placement.constraint
+        self._limit = settings.placement.max_per_host or None
+        self._containers = containers
+        self._profiles = containers.profiles
+        self._hosts = hosts
+        self._blocked = blocked
+        self._factor = factor
+        self._seen: tuple[int, tuple[str, ...]] = (0, ())
+        self._at_report = Ours()
+        self._silent: dict[tuple[str, int], Mapping[str, int | None]] = {}
+        self._application_id = ""
+        self._turns: dict[str, int] = {}
+
+    def begin(self, application_id: str) -> None:
+        """The application has begun; its id decides between hosts that are alike."""
+        self._application_id = application_id
+        self._turns.clear()
+
+    @property
+    def reported(self) -> bool:
+        """Whether the hosts are known at all."""
+        return self._hosts.reported
+
+    def look(self) -> Literal["", "blocks", "report"]:
+        """Take over a newer report, or other blocks; what of them is new, a report first."""
+        seen = (self._hosts.reports_taken, self._blocked())
+        if seen == self._seen:
+            return ""
+        reported = seen[0] != self._seen[0]
+        if reported:
+            self._at_report = self.ours()
+            reports = self._hosts.reports
+            self._silent = {
+                (host, size): free
+                for (host, size), free in self._silent.items()
+                if host in reports and _free(reports[host]) == free
+            }
+        self._seen = seen
+        suited = {one.host for one in self._hosts.reports.values() if self._suits(one)}
+        self.usable = (self._hosts.running & suited) - set(seen[1])
+        return "report" if reported else "blocks"
+
+    def suits(self, host: HostReport) -> bool:
+        """Whether executors of the usual size may be on such a host, by label, constraint and resource types."""
+        return self._suits(host) and not lacks(host, self._profiles.usual)
+
+    def _suits(self, host: HostReport) -> bool:
+        return host.suits and self._has_label(host)
+
+    def _has_label(self, host: HostReport) -> bool:
+        return self._label in host.labels if self._label else not host.labels
+
+    def why_none(self) -> str:
+        """Which rule leaves no host at all, whether it has room or not; empty if there is one."""
+        if self.usable:
+            return ""
+        running = [self._hosts.reports[host] for host in self._hosts.running]
+        if not running:
+            return "no host is running"
+        if not any(self._has_label(one) for one in running):
+            if self._label:
+                return f"no running host has the node label {self._label}"
+            return "every running host has a node label, and executors have none"
+        if not any(self._suits(one) for one in running):
+            return f"no running host satisfies {self._constraint}"
+        return "all running hosts that may be used are blocked"
+
+    @property
+    def room_is_known(self) -> bool:
+        """Whether any host tells what is free on it."""
+        return any(one.free_memory_mb is not None for one in self._hosts.reports.values())
+
+    def room(self, host: str, size: ExecutorProfile, ours: Ours | None = None) -> int:
+        """How many containers of this size fit by the last report, and by what is ``ours`` since then."""
+        report = self._hosts.reports.get(host)
+        if report is None or report.free_memory_mb is None or (host, size.id) in self._silent:
+            return 0
+        free = _free(report)
+        needed = {_MEMORY: max(1, size.memory_mb), **size.resources}
+        if report.free_vcores is not None:
+            needed[_CORES] = max(1, size.cores)
+        new = ours.since(self._at_report, host) if ours is not None else {}
+        return min(((free.get(what) or 0) - new.get(what, 0)) // amount for what, amount in needed.items())
+
+    def ours(self) -> Ours:
+        """Our executors on each host now, without those that are asked for."""
+        there = Ours()
+        for row in self._containers.rows:
+            if row.state == "releasing":
+                there.add_leaving(row.host, self._profiles.of(row.profile))
+            elif row.state != "wanted":
+                there.add(row.host, self._profiles.of(row.profile))
+        return there
+
+    def host_loads(self, unplaced: Collection[Ask], size: ExecutorProfile) -> Iterator[HostLoad]:
+        """The usable hosts with what is there, and with what is asked for there, but for the asks without a place.
+
+        Their room is for containers of this size.
+        """
+        ours = self.ours()
+        without = {id(ask) for ask in unplaced}
+        for ask in self._containers.asks.all:
+            # An ask for several hosts binds none of them.
+            if id(ask) not in without and len(ask.named) == 1:
+                ours.add(ask.named[0], self._profiles.of(ask.wanted.profile))
+        return self._loads_of(ours, ours.executors, size, self._lacking(ours, size))
+
+    def loads(self, unplaced: Collection[Ask], size: ExecutorProfile) -> Loads:
+        """The same hosts, as places are taken on them."""
+        return Loads(self.host_loads(unplaced, size), self._limit)
+
+    def _lacking(self, ours: Ours, size: ExecutorProfile) -> Mapping[str, float]:
+        """How many more executors of this size the hosts should have that hold data of waiting tasks."""
+        local = self._profiles.local_tasks(size.id)
+        if local is None:
+            return {}
+        wanted = self._containers.wanted if size.id == USUAL else size.count
+        useful = min(wanted, math.ceil(local.tasks / size.slots))
+        there = ours.of_profile(size.id)
+        return {host: share - there[host] for host, share in shares(local.hosts, local.total, useful).items()}
+
+    def _loads_of(
+        self, ours: Ours, executors: Counter[str], size: ExecutorProfile, lacking: Mapping[str, float]
+    ) -> Iterator[HostLoad]:
+        for host in self.usable:
+            if not lacks(self._hosts.reports[host], size):
+                room = self.room(host, size, ours)
+                yield HostLoad(
+                    host,
+                    containers=executors[host],
+                    room=room,
+                    factor=self._factor(host),
+                    lacking=lacking.get(host, 0),
+                    leaving=ours.leaving[host],
+                    silent=(host, size.id) in self._silent,
+                    turn=self._turn(host),
+                )
+
+    def uneven(self, executors: Counter[str]) -> tuple[str, ...]:
+        """The hosts that have one of these executors too many, once for each."""
+        return uneven(self._loads_of(self.ours(), executors, self._profiles.usual, {}), self._limit)
+
+    def note_silent(self, hosts: set[str], profile: int) -> bool:
+        """These hosts gave no container of this size; whether that is laid to them.
+
+        When every host was silent, the queue is full or the ResourceManager is slow: no host is to blame. Under the
+        limit they are noted all the same, so that an ask goes on to all others first.
+        """
+        size = self._profiles.of(profile)
+        blamed = any(self.room(host, size) > 0 for host in self.usable - hosts)
+        if blamed or self._limit is not None:
+            reports = self._hosts.reports
+            self._silent.update(((host, size.id), _free(reports[host])) for host in hosts if host in reports)
+        return blamed
+
+    def ask_silent_again(self, profile: int) -> None:
+        """Forget which hosts gave no container of this size: all have been asked in vain."""
+        self._silent = {key: free for key, free in self._silent.items() if key[1] != profile}
+
+    def _turn(self, host: str) -> int:
+        if host not in self._turns:
+            self._turns[host] = turn_of(self._application_id, host)
+        return self._turns[host]
+
+
+def _free(host: HostReport) -> Mapping[str, int | None]:
+    """What is free on a host by its report."""
+    return {_MEMORY: host.free_memory_mb, _CORES: host.free_vcores, **host.free_resources}
