@@ -13,10 +13,11 @@ import pytest
 
 from integration import faults
 from integration.cluster import Cluster
-from integration.conftest import HOSTS, PROPERTIES, Submit, leftovers, started
+from integration.conftest import HOSTS, PROPERTIES, Submit, Yarnspec, leftovers, started
 from integration.lives import Lives, Output, output_files
 from integration.soak.programs import shuffles
 from integration.test_recovery_faults import APART, OPTIONS, data_file, flip, no_next_life, wait_for_outputs
+from integration.test_scaling import QUICK, check_once, event_log
 from integration.waiting import wait_for
 from yarnspec.minicluster import MiniCluster
 
@@ -75,6 +76,37 @@ def test_outputs_outlive_their_executors_and_their_driver(submit: Submit, cluste
     assert served + adopted + 1 == there, lives.said
     print(f"{there} saved: {served} given out by services, {adopted} taken over")
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
+
+
+@pytest.mark.one_a_day("rescales")
+def test_executors_move_that_wrote_map_outputs(
+    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
+) -> None:
+    """Four executors on two hosts become one on each of four, as the service keeps what they wrote."""
+    stop = tmp_path / "stop"
+    away = cluster.hosts[2:]
+    options = [
+        *SERVICE,
+        *QUICK,
+        *event_log(tmp_path),
+        "--num-executors",
+        "4",
+        "--exclude-hosts",
+        ",".join(away),
+        "--force",
+    ]
+    job = submit("rounds.py", str(stop), "8", "0.2", "shuffled", options=options)
+    application = job.application_id()
+    wait_for("a round with four executors", lambda: job.rounds and len(job.rounds[-1]["containers"]) == 4, 90)
+    for host in away:
+        yarnspec("hosts", application, "unblock", host).expect(0)
+    one_each = dict.fromkeys(cluster.hosts, 1)
+    wait_for("one executor on each host", lambda: Counter(cluster.executors(application).values()) == one_each, 90)
+    stop.touch()
+    assert job.wait(60).expect(0).lines[-1]["wrong"] == 0
+    (ended,) = yarnspec("events", application, "--type", "EndRescale", "-o", "json").expect(0).lines
+    assert ended["why"] == "2 executors moved"
+    check_once(tmp_path)
 
 
 def move_and_damage(files: dict[Output, Path]) -> tuple[set[Output], Output]:

@@ -225,8 +225,11 @@ def load(
     settings: Iterable[str] = (),
     environ: Mapping[str, str] | None = None,
     cluster_files: Iterable[Path] = (),
+    settings_source: str = "flag",
 ) -> Loaded:
     """Merge the defaults, the files, the environment and ``GROUP.NAME=VALUE`` settings; raise UsageError for bad ones.
+
+    ``settings_source``: how warnings and errors name the origin of these settings.
 
     Names of other systems (``ALIASES``) count like the option's own, which wins over them in the same place. Of the
     ``cluster_files`` a later one wins over an earlier one, and ``config_file`` over all of them.
@@ -235,7 +238,7 @@ def load(
         *(_cluster_layer(path) for path in cluster_files),
         *([] if config_file is None else [_user_layer(config_file)]),
         _Layer("environment", "environment", _read_environment(os.environ if environ is None else environ)),
-        _Layer("flag", "--set", _read_settings(settings)),
+        _Layer(settings_source, "--set", _read_settings(settings)),
     ]
     defaults = default_options()
     chosen: dict[str, tuple[Value, str]] = {

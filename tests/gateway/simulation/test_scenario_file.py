@@ -85,7 +85,8 @@ jobs:
         (LEAST + "sede: 1\n", 7, "sede: there is no such key. Did you mean 'seed'"),
         (LEAST + "  x: [\n", 7, "this is not YAML"),
         ("hosts: 3\n", 1, "write executors: {count: 2}, or min and max"),
-        ("executors: {count: 2}\nhosts: []\n", 1, "there must be hosts"),
+        ("executors: {count: 2}\nhosts: []\n", 2, "there must be hosts"),
+        (LEAST + "options: {placement.mode: blacklst}\n", 7, "option 'placement.mode' (scenario): 'blacklst' is none of"),
     ],
 )  # fmt: skip
 def test_a_mistake_names_its_line_and_key(text: str, line: int, words: str) -> None:

@@ -127,7 +127,8 @@ class Lifecycle:
         avoided = f"; blocked hosts: {', '.join(blocked)}" if blocked else ""
         said = [*fit_nowhere]
         if self.pending_reason or not said:
-            said.append(f"the ResourceManager says: {self.pending_reason or 'no reason given'}")
+            reason = self.pending_reason
+            said.append(f"the ResourceManager says: {reason}" if reason else "the ResourceManager gives no reason")
         return (
             f"{came} came within {(now_ms - since_ms) // 1000} s ({containers.summary()}){hint}{avoided}; "
             f"{'; '.join(said)}"

@@ -39,8 +39,8 @@ class Section:
                 self.refuse(f"there is no such key.{suggest(name, names)}", node, name)
 
     def refuse(self, what: str, node: yaml.Node | None = None, key: str = "") -> None:
-        """Raise UsageError with the line and the key."""
-        line = (node or self._node).start_mark.line + 1
+        """Raise UsageError with the key, and the line of ``node``, or else that of the key's value."""
+        line = (node or self._values.get(key) or self._node).start_mark.line + 1
         named = f"{self.where}.{key}" if self.where and key else self.where or key
         raise UsageError(f"{self._file}, line {line}" + (f", {named}" if named else "") + f": {what}")
 

@@ -95,11 +95,15 @@ def _options(top: Section) -> yarnspec_options.Loaded:
     given: list[str] = []
     for name, value, refuse in section.settings() if section is not None else ():
         try:
-            yarnspec_options.load(None, [f"{name}={value}"], {})
+            _load([f"{name}={value}"])
         except UsageError as error:
             refuse(error.message.removeprefix("--set: "))
         given.append(f"{name}={value}")
-    return yarnspec_options.load(None, given, {})
+    return _load(given)
+
+
+def _load(settings: list[str]) -> yarnspec_options.Loaded:
+    return yarnspec_options.load(None, settings, {}, settings_source="scenario")
 
 
 def core_settings(options: Options, base: Settings) -> Settings:
