@@ -86,7 +86,7 @@ jobs:
         (LEAST + "  x: [\n", 7, "this is not YAML"),
         ("hosts: 3\n", 1, "write executors: {count: 2}, or min and max"),
         ("executors: {count: 2}\nhosts: []\n", 2, "there must be hosts"),
-        (LEAST + "options: {placement.mode: blacklst}\n", 7, "option 'placement.mode' (scenario): 'blacklst' is none of"),
+        (LEAST + "options: {placement.mode: blacklst}\n", 7, "'placement.mode' (scenario): 'blacklst' is none of"),
     ],
 )  # fmt: skip
 def test_a_mistake_names_its_line_and_key(text: str, line: int, words: str) -> None:
