@@ -32,12 +32,13 @@ def test_the_program_travels_and_is_called_by_its_name(here: Path) -> None:
 
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("mode", ["client", "cluster"])
-def test_jars_go_to_the_driver_which_serves_them(here: Path, mode: str) -> None:
+def test_jars_are_in_every_container_and_the_driver_serves_them(here: Path, mode: str) -> None:
+    """``-javaagent:x.jar`` and ``spark.executor.extraClassPath=x.jar`` look for them beside the JVM before it runs."""
     jars = f"x.jar,hdfs:///j/z.jar,local:/opt/o.jar,https://h/w.jar,file:{here}/y.jar"
     result = translated("--deploy-mode", mode, "--jars", jars, "app.py")
     assert result.properties["spark.jars"] == "x.jar,z.jar,local:/opt/o.jar,https://h/w.jar,y.jar"
     assert {file.link for file in result.files} == {"app.py", "x.jar", "y.jar", "z.jar"}
-    assert not any(file.executors for file in result.files)
+    assert {file.link for file in result.files if file.executors} == {"x.jar", "y.jar", "z.jar"}
 
 
 @pytest.mark.usefixtures("here")
@@ -45,7 +46,7 @@ def test_the_path_of_a_local_jar_is_the_clusters() -> None:
     moved = ["--conf", "spark.yarn.config.gatewayPath=/gw", "--conf", "spark.yarn.config.replacementPath=/cluster"]
     result = translated("--jars", "local:/gw/a.jar,local:/other/b.jar,x.jar,hdfs:///gw/c.jar", *moved, "app.py")
     assert result.properties["spark.jars"] == "local:/cluster/a.jar,local:/other/b.jar,x.jar,c.jar"
-    assert ShippedFile(link="c.jar", source="hdfs:///gw/c.jar") in result.files
+    assert ShippedFile(link="c.jar", source="hdfs:///gw/c.jar", executors=True) in result.files
     # A replacement with variables of the container is replaced there.
     variable = [*moved[:2], "--conf", "spark.yarn.config.replacementPath=${HERE}"]
     result = translated("--jars", "local:/gw/a.jar", *variable, "app.py")
@@ -168,7 +169,7 @@ def test_lists_of_spark_yarn_dist_are_added_to_those_of_the_flags(here: Path) ->
     found = {(file.link, file.kind) for file in result.files if file.executors}
     assert found == {
         *(("f.txt", "FILE"), ("g.txt", "FILE"), ("b.py", "FILE"), ("c.py", "FILE")),
-        *(("a.zip", "ARCHIVE"), ("d.zip", "ARCHIVE")),
+        *(("a.zip", "ARCHIVE"), ("d.zip", "ARCHIVE"), ("x.jar", "FILE"), ("y.jar", "FILE")),
     }
     assert set(result.python_files) == {"b.py", "c.py"}
 

@@ -150,11 +150,15 @@ class Hold:
         if not program.endswith(".py"):
             raise UsageError(f"{program}: yarnspec runs PySpark programs, files that end in .py")
         (named,) = resolve(program, "program")[:1]
-        return self._submit_argument(named, "program", _PROGRAM_NAME)
+        return self._submit_argument(named, "program", _PROGRAM_NAME, executors=False)
 
     def submit_list(self, entries: tuple[str, ...], flag: str) -> tuple[str, ...]:
-        """Load jars, which the driver serves; return their names for spark-submit there."""
-        names = [self._submit_argument(named, flag) for entry in entries for named in resolve(entry, flag)]
+        """Load jars for every container; return their names for spark-submit in the AM container."""
+        names = [
+            self._submit_argument(named, flag, _PLAIN_NAME, executors=True)
+            for entry in entries
+            for named in resolve(entry, flag)
+        ]
         return tuple(dict.fromkeys(names))
 
     def python_list(self, entries: tuple[str, ...], flag: str) -> tuple[str, ...]:
@@ -233,10 +237,12 @@ class Hold:
             self.warnings.append(f"{flag} {named.location}: ignored, since '{name}' is {earlier.source} already")
         return name
 
-    def _submit_argument(self, named: Named, flag: str, kept: re.Pattern[str] = _PLAIN_NAME) -> str:
-        return named.location if named.place in ("web", "host") else self._plainly(named, flag, kept)
+    def _submit_argument(self, named: Named, flag: str, kept: re.Pattern[str], *, executors: bool) -> str:
+        return (
+            named.location if named.place in ("web", "host") else self._plainly(named, flag, kept, executors=executors)
+        )
 
-    def _plainly(self, named: Named, flag: str, kept: re.Pattern[str], *, executors: bool = False) -> str:
+    def _plainly(self, named: Named, flag: str, kept: re.Pattern[str], *, executors: bool) -> str:
         # A link asked for is for --files and --archives; other files keep their own names, as in spark-submit.
         named = msgspec.structs.replace(named, link=None)
         name = named.file_name()
