@@ -164,6 +164,7 @@ def test_arguments_variables_and_the_class_path(submit: Submit, yarnspec: Yarnsp
     given = {
         "spark.yarn.appMasterEnv.LC_ALL": "C",
         "spark.executorEnv.LC_ALL": "POSIX",
+        "spark.executorEnv.SPARK_HOME": "/dev/null",  # as old recipes have it
         "spark.yarn.appMasterEnv.MINE": value,
         "spark.executorEnv.MINE": value,
         "spark.executorEnv.PYTHONPATH": "{{PWD}}/a.zip<CPS>{{PWD}}/b.zip",
