@@ -184,7 +184,10 @@ def test_a_program_that_ends_well(container: Container) -> None:
 def test_a_program_that_fails_is_final(container: Container, code: int) -> None:
     how = container.run(f"echo working; echo 'Traceback (most recent call last):'; echo 'ValueError: no'; exit {code}")
     assert how == DriverExit(
-        exit_code=code, crashed=False, traceback="Traceback (most recent call last):\nValueError: no"
+        exit_code=code,
+        crashed=False,
+        traceback="Traceback (most recent call last):\nValueError: no",
+        reason="ValueError: no",
     )
 
 
@@ -204,7 +207,10 @@ def test_the_error_that_the_hook_noted_is_told_whatever_the_logs_hold(container:
     note = '{"failure": {"frames": ["  File a.py, line 3\\n"], "text": "ValueError: no\\n"}}'
     how = container.run(f"echo '{note}' > $YARNSPEC_PROGRAM_END; echo 'Traceback (most recent call last):'; exit 1")
     assert how == DriverExit(
-        exit_code=1, crashed=False, traceback="Traceback (most recent call last):\n  File a.py, line 3\nValueError: no"
+        exit_code=1,
+        crashed=False,
+        traceback="Traceback (most recent call last):\n  File a.py, line 3\nValueError: no",
+        reason="ValueError: no",
     )
     assert container.run(f"echo '{note}' > $YARNSPEC_PROGRAM_END; exit 137").crashed
 
@@ -240,6 +246,28 @@ def test_what_the_kernel_ends_for_want_of_memory_nobody_outside_ended(
 def test_without_a_traceback_the_end_of_the_output_is_told(container: Container) -> None:
     assert container.run("echo some words; exit 3").traceback == "some words"
     assert container.run("echo on stderr >&2; exit 3").traceback == "on stderr"
+
+
+HANDLED = "echo 'Traceback (most recent call last):'; echo '  File \"a.py\", line 3'; echo 'ValueError: handled'"
+
+
+@pytest.mark.parametrize(
+    ("note", "then", "reason"),
+    [
+        ({"exit_code": 1, "said": "no input\nfor today"}, "exit 1", "no input for today"),
+        # With a text the code is 1: the program has caught that exit.
+        ({"exit_code": 1, "said": "caught"}, "echo later; exit 3", "later"),
+        ({"exit_code": 3}, "echo later; exit 3", "later"),
+        ({"exit_code": None}, "echo later; exit 3", "later"),
+        ({"exit_code": 3}, "exit 3", "ValueError: handled"),
+        ({"exit_code": 3}, r"printf ': of Spark\n\tat a.B\nCaused by: c\n\n'; exit 3", "ValueError: handled"),
+    ],
+)
+def test_an_error_that_the_program_handled_is_not_the_reason(
+    container: Container, note: dict[str, object], then: str, reason: str
+) -> None:
+    how = container.run(f"echo '{json.dumps(note)}' > $YARNSPEC_PROGRAM_END; {HANDLED}; {then}")
+    assert how.reason == reason
 
 
 def test_a_python_that_the_host_does_not_have_is_named(container: Container) -> None:
@@ -283,7 +311,7 @@ def test_the_next_life_s_output_follows_and_its_last_words_are_its_own(container
         "ValueError: old",
         "two",
     ]
-    assert how == DriverExit(exit_code=3, crashed=False, traceback="two")
+    assert how == DriverExit(exit_code=3, crashed=False, traceback="two", reason="two")
 
 
 def test_lack_of_memory_is_told_from_other_ends_by_force(container: Container) -> None:

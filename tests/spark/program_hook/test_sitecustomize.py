@@ -466,7 +466,6 @@ def test_python_threads_that_share_those_of_the_jvm_are_told_of(program: Program
     [
         ("import sys; sys.exit(137)", 137, 137),
         ("import sys; sys.exit()", 0, 0),
-        ("import sys; sys.exit('no')", 1, 1),
         ("raise SystemExit(137)", 137, None),
         ("import os; os._exit(143)", 143, 143),
         ("pass", 0, None),
@@ -475,6 +474,25 @@ def test_python_threads_that_share_those_of_the_jvm_are_told_of(program: Program
 def test_an_orderly_end_is_noted(program: Program, text: str, code: int, noted: int | None) -> None:
     assert program.run(text).returncode == code
     assert json.loads((program.directory / "end.json").read_text()) == {"exit_code": noted}
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ("'no input'", "no input"),
+        ("ValueError('a', 1)", "('a', 1)"),
+        ("3.5", "3.5"),
+        ("'\\ud800'", "\\ud800"),
+    ],
+)
+def test_the_text_of_an_exit_is_noted(program: Program, status: str, said: str) -> None:
+    assert program.run(f"import sys; sys.exit({status})").returncode == 1
+    assert json.loads((program.directory / "end.json").read_text()) == {"exit_code": 1, "said": said}
+
+
+def test_an_exit_whose_text_cannot_be_made_is_noted(program: Program) -> None:
+    assert program.run("class E:\n def __str__(self): return 1 / 0\nimport sys; sys.exit(E())").returncode == 1
+    assert json.loads((program.directory / "end.json").read_text()) == {"exit_code": 1}
 
 
 @pytest.mark.parametrize(
