@@ -238,9 +238,9 @@ class Hold:
         return name
 
     def _submit_argument(self, named: Named, flag: str, kept: re.Pattern[str], *, executors: bool) -> str:
-        return (
-            named.location if named.place in ("web", "host") else self._plainly(named, flag, kept, executors=executors)
-        )
+        if named.place in ("web", "host"):
+            return named.location
+        return self._plainly(named, flag, kept, executors=executors)
 
     def _plainly(self, named: Named, flag: str, kept: re.Pattern[str], *, executors: bool) -> str:
         # A link asked for is for --files and --archives; other files keep their own names, as in spark-submit.
