@@ -153,8 +153,13 @@ def test_shipped_files_modules_archives_and_a_packed_environment(
     assert report["driver"]["container"] != report["task"]["container"]
 
 
-def test_arguments_variables_and_the_class_path(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) -> None:
-    """All of it in containers whose locale has only ASCII, as YARN and Spark promise it to a program."""
+def test_arguments_variables_and_the_class_path(
+    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
+) -> None:
+    """All of it in containers whose locale has only ASCII, as YARN and Spark promise it to a program.
+
+    Hadoop's commands that the program starts work too.
+    """
     (tmp_path / "any.properties").write_text("größe=3\n")
     (tmp_path / "core-site.xml").write_text(
         "<configuration><property><name>mine</name><value>yes</value></property></configuration>"
@@ -166,6 +171,7 @@ def test_arguments_variables_and_the_class_path(submit: Submit, yarnspec: Yarnsp
         "spark.executorEnv.LC_ALL": "POSIX",
         "spark.executorEnv.SPARK_HOME": "/dev/null",  # as old recipes have it
         "spark.yarn.appMasterEnv.MINE": value,
+        "spark.yarn.appMasterEnv.YARN": str(cluster.mini.home.bin / "yarn"),
         "spark.executorEnv.MINE": value,
         "spark.executorEnv.PYTHONPATH": "{{PWD}}/a.zip<CPS>{{PWD}}/b.zip",
     }
@@ -188,6 +194,7 @@ def test_arguments_variables_and_the_class_path(submit: Submit, yarnspec: Yarnsp
     assert report["hadoop"]["fs.defaultFS"].startswith("hdfs://")
     assert report["read"] == ["größe=3"]
     application = submission.application_id()
+    assert application in report["yarn"]
     for role in ("driver", "executor"):
         assert "LOGGED INFO" in yarnspec("logs", application, "--role", role).expect(0).stdout
 

@@ -105,6 +105,7 @@ def test_sparks_jars_from_an_archive_or_a_directory_of_the_hosts(container: Cont
 
 def test_the_environment_of_the_program(container: Container, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", "/mine")
+    monkeypatch.setenv("HADOOP_CONF_DIR", "/ours")
     found = container.driver(
         driver_environment={"STAGE": "test", "SPARK_USER": "other"}, driver_python="/d", worker_python="/w"
     ).environment()
@@ -116,8 +117,9 @@ def test_the_environment_of_the_program(container: Container, monkeypatch: pytes
     assert found["PYTHONHASHSEED"] == "0"
     assert "/me/driver.stderr" in found["SPARK_DRIVER_LOG_URL_STDERR"]
     assert "JDK_JAVA_OPTIONS" not in found
-    other = container.driver(driver_environment={"PYTHONHASHSEED": "7"}).environment()
-    assert other["PYTHONHASHSEED"] == "7"
+    assert found["HADOOP_CONF_DIR"] == f"{container.directory}/yarnspec-hadoop-conf/users"
+    other = container.driver(driver_environment={"PYTHONHASHSEED": "7", "HADOOP_CONF_DIR": "/theirs"}).environment()
+    assert (other["PYTHONHASHSEED"], other["HADOOP_CONF_DIR"]) == ("7", "/theirs")
 
 
 def test_references_to_the_containers_variables_are_replaced(

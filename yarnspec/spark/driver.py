@@ -14,7 +14,16 @@ from pathlib import Path
 
 import msgspec
 
-from yarnspec.plan import HADOOP_CONF_JAR_FILE, JAR_FILE, OWN_NAMES, PROGRAM_REPORT_FILE, SPARK_JARS_LINK, Plan
+from yarnspec.plan import (
+    HADOOP_CONF_DIRECTORY,
+    HADOOP_CONF_JAR_FILE,
+    JAR_FILE,
+    OWN_NAMES,
+    PROGRAM_REPORT_FILE,
+    SPARK_JARS_LINK,
+    USERS_HADOOP_CONF,
+    Plan,
+)
 from yarnspec.spark.last_words import (
     ProgramError,
     exception_line,
@@ -180,6 +189,8 @@ class DriverProcess:
         plan = self._plan
         environment = {key: value for key, value in os.environ.items() if not key.startswith("SKEIN_")}
         environment.pop("JDK_JAVA_OPTIONS", None)
+        # For what the program starts, as `yarn` or distcp, which have none of our classes. The JVM reads our jar.
+        environment["HADOOP_CONF_DIR"] = str(self._directory / HADOOP_CONF_DIRECTORY / USERS_HADOOP_CONF)
         environment = set_variables(plan.driver_environment, environment)
         environment = set_variables(driver_links(plan, stdout=STDOUT_FILE, stderr=STDERR_FILE), environment)
         environment |= {

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yarnspec.errors import UsageError
+from yarnspec.plan import USERS_HADOOP_CONF
 from yarnspec.yarn.hadoop.hadoop_conf import (
     AM_EXPIRY_KEY,
     ATTEMPTS_KEY,
@@ -58,7 +59,7 @@ def test_both_variables_are_class_path_entries_of_which_the_first_file_of_a_name
     assert (conf.default_fs, conf.rm_addresses()[0].url) == ("hdfs://one", "http://rm:8088")
     assert conf.get("only.in.the.second") is None
     with zipfile.ZipFile(write_conf_jar(conf, tmp_path / "conf.jar", {})) as jar:
-        sites = {name for name in jar.namelist() if name.endswith("-site.xml")}
+        sites = {name for name in jar.namelist() if name.endswith("-site.xml") and "/" not in name}
         assert sites == {"core-site.xml", "hive-site.xml", "yarn-site.xml"}
         assert b"hdfs://one" in jar.read("core-site.xml")
     # Hadoop's scripts get the same files as one directory.
@@ -81,7 +82,7 @@ def test_a_further_file_that_may_not_be_read_is_left_out(tmp_path: Path, monkeyp
     monkeypatch.setattr(os, "access", lambda path, mode: "hiveserver2" not in str(path) and may(path, mode))
     jar = write_conf_jar(HadoopConf.from_directories([tmp_path]), tmp_path / "conf.jar", {})
     with zipfile.ZipFile(jar) as shipped:
-        assert [name for name in shipped.namelist() if name.endswith("-site.xml")] == ["core-site.xml"]
+        assert not [name for name in shipped.namelist() if "hiveserver2" in name]
 
 
 def test_yarn_conf_dir_alone_is_the_configuration(tmp_path: Path) -> None:
@@ -225,6 +226,9 @@ def test_the_shipped_jar_has_the_overrides_even_over_final_ones_and_keeps_values
     assert shipped.get(AM_EXPIRY_KEY) == "2000"
     assert shipped.get("fs.defaultFS") == "hdfs://nn"
     assert shipped.get("x") == "/elsewhere/x"
+    # What the program starts has none of our classes.
+    users = HadoopConf.from_directories([unpacked / USERS_HADOOP_CONF])
+    assert dict(users.items()) == dict(conf.items())
     for_spark = {item.name: item.value for item in read_site_file(unpacked / "__spark_hadoop_conf__.xml")}
     assert for_spark["fs.defaultFS"] == "hdfs://nn"
     assert not for_spark.keys() & conf.placement_overrides().keys()

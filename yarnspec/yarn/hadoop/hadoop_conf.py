@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from yarnspec.errors import UsageError
+from yarnspec.plan import USERS_HADOOP_CONF
 from yarnspec.yarn.hadoop.site_files import Property, read_site_file, render_site_file
 
 PLACEMENT_PROVIDER = "org.yarnspec.rm.PlacementProxyProvider"
@@ -341,8 +342,12 @@ def system_user() -> str:
 
 
 def write_conf_jar(conf: HadoopConf, path: Path, overrides: Mapping[str, str]) -> Path:
-    """A jar with the site files and our overrides, for the class path of Skein's AM (readable by its owner only)."""
+    """A jar with the site files and our overrides, for the class path of Skein's AM (readable by its owner only).
+
+    Below ``USERS_HADOOP_CONF`` it has them without our overrides.
+    """
     files = {**conf.rendered_files(overrides), _SPARKS_FILE: conf.as_one_file(overrides)}
+    files |= {f"{USERS_HADOOP_CONF}/{name}": content for name, content in conf.rendered_files({}).items()}
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as raw, zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as jar:
         for name, content in sorted(files.items()):
