@@ -42,6 +42,7 @@ class Container:
     def driver(self, **more: object) -> DriverProcess:
         return DriverProcess(
             plan(**more),
+            application_id="application_1_0001",
             directory=self.directory,
             log_directory=self.directory,
             properties=self.directory / "spark.properties",
@@ -136,7 +137,7 @@ def test_references_to_the_containers_variables_are_replaced(
         "JAVA_HOME": "{{PWD}}/jdk",
     }
     monkeypatch.setenv("LOG_DIRS", "/logs/1,/logs/2")
-    options = ("-Xlog:gc*:file=<LOG_DIR>/gc.log", "-Da={{PWD}}$PWD")
+    options = ("-Xlog:gc*:file=<LOG_DIR>/gc-{{APP_ID}}.log", "-Da={{PWD}}$PWD")
     driver = container.driver(
         driver_environment=mine, driver_class_path=("$PWD/x<CPS>/$(y)",), driver_java_options=options
     )
@@ -147,7 +148,7 @@ def test_references_to_the_containers_variables_are_replaced(
     command = driver.command(found)
     assert command[0] == "/container/jdk/bin/java"
     assert command[command.index("-cp") + 1].startswith("/container/x:/$(y):")
-    assert "-Xlog:gc*:file=/logs/1/gc.log" in command
+    assert "-Xlog:gc*:file=/logs/1/gc-application_1_0001.log" in command
     assert "-Da=/container$PWD" in command
     assert "-Dspark.yarn.app.container.log.dir=/logs/1" in command
 

@@ -115,6 +115,7 @@ class DriverProcess:
 
     Args:
         plan: what to run.
+        application_id: YARN's, which Java options may refer to.
         directory: the AM container's working directory.
         log_directory: where stdout and stderr go.
         properties: Spark's properties (written to a 0600 file by the caller, secrets included).
@@ -124,12 +125,15 @@ class DriverProcess:
     been acted on before the program runs (``PLANNED``). Set all before ``start``.
     """
 
-    def __init__(self, plan: Plan, *, directory: Path, log_directory: Path, properties: Path) -> None:
+    def __init__(
+        self, plan: Plan, *, application_id: str, directory: Path, log_directory: Path, properties: Path
+    ) -> None:
         self.owned: dict[str, str] = {}
         self.sized: tuple[str, ...] = ()
         self.defaults: dict[str, str] = {}
         self.planned: dict[str, str] = {}
         self._plan = plan
+        self._application_id = application_id
         self._directory = directory
         self._log_directory = log_directory
         self._properties = properties
@@ -164,12 +168,13 @@ class DriverProcess:
             *driver_class_path(jars),
         ]
         java_home = environment.get("JAVA_HOME")
+        names = {**environment, "APP_ID": self._application_id}  # as Spark promises for Java options
         return [
             f"{java_home}/bin/java" if java_home else "java",
             f"-Xmx{plan.driver_heap_mb}m",
             "-XX:OnOutOfMemoryError=kill -9 %p",
             *MODULE_OPTIONS,
-            *(expand_option(option, environment) for option in plan.driver_java_options),
+            *(expand_option(option, names) for option in plan.driver_java_options),
             expand_option("-Dspark.yarn.app.container.log.dir=<LOG_DIR>", environment),
             "-cp",
             ":".join(class_path),

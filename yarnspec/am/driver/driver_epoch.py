@@ -35,7 +35,11 @@ class DriverEpoch:
         self._address = f"{place.host}:{self.port}"
         self._properties = place.directory / f"{OWN_NAMES}spark.properties"
         self._driver = DriverProcess(
-            plan, directory=place.directory, log_directory=place.log_directory, properties=self._properties
+            plan,
+            application_id=place.application_id,
+            directory=place.directory,
+            log_directory=place.log_directory,
+            properties=self._properties,
         )
         self._stopping = False
         self._ready = False
