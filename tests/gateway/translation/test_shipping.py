@@ -159,6 +159,18 @@ def test_a_pattern_means_all_files_that_fit(here: Path) -> None:
     assert (data.link, data.source) == ("data", str(here / "a.zip"))
 
 
+def test_a_pattern_means_no_directories_but_pythons_packages(here: Path) -> None:
+    (here / "sub/deep").mkdir()
+    for name in ("mine", "__pycache__"):
+        (here / "sub" / name).mkdir()
+    (here / "sub/mine/__init__.py").write_text("")
+    (here / "sub/b.py").write_text("")
+    result = translated("--files", "sub/*", "app.py")
+    assert {file.link for file in result.files if file.executors} == {"f.txt", "b.py"}
+    sources = {file.source for file in translated("--py-files", "sub/[!f]*", "app.py").files if file.executors}
+    assert sources == {str(here / "sub/b.py"), str(here / "sub/mine")}
+
+
 def test_lists_of_spark_yarn_dist_are_added_to_those_of_the_flags(here: Path) -> None:
     for name in ("g.txt", "c.py", "d.zip"):
         (here / name).write_text("")
@@ -192,6 +204,7 @@ def test_the_same_lists_from_a_file_of_properties(here: Path) -> None:
         ("--jars *.none app.py", "no such file"),
         ("none.py", "none.py: there is no such file"),
         ("--files sub app.py", "is a directory"),
+        ("--jars su* app.py", "no file fits, only directories"),
         ("--jars hdfs:///x/*.jar app.py", "name each file"),
         ("--archives f.txt app.py", "YARN unpacks only"),
         ("x.jar", "end in .py"),

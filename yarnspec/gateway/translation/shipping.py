@@ -13,6 +13,7 @@ import msgspec
 
 from yarnspec import plan
 from yarnspec.errors import UsageError
+from yarnspec.gateway.translation.packing import is_package
 
 Place = Literal["gateway", "cluster", "host", "web"]
 Kind = Literal["FILE", "ARCHIVE"]
@@ -109,7 +110,14 @@ def _exists(path: str, entry: str, flag: str) -> bool:
 
 
 def _local(path: str, entry: str, flag: str, *, directories: bool) -> list[str]:
-    found = [path] if _exists(path, entry, flag) else sorted(glob.glob(path))  # noqa: PTH207 - absolute patterns too
+    if _exists(path, entry, flag):
+        found = [path]
+    else:
+        # As in Spark, a pattern means files. Python's packages are the only directories that anybody can mean by one.
+        fit = sorted(glob.glob(path))  # noqa: PTH207 - absolute patterns too
+        found = [each for each in fit if not Path(each).is_dir() or (directories and is_package(Path(each)))]
+        if fit and not found:
+            raise UsageError(f"{flag} {entry}: no file fits, only directories; name the files in them")
     if not found:
         raise UsageError(f"{flag} {entry}: there is no such file")
     for each in found:
