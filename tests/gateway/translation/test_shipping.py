@@ -276,11 +276,12 @@ def test_a_packed_environment_is_shipped_under_its_own_link(here: Path) -> None:
 def test_sparks_own_configuration_files_travel(here: Path) -> None:
     conf = here / "conf"
     conf.mkdir()
-    (conf / "log4j2.properties").write_text("")
-    (conf / "hive-site.xml").write_text("")
+    for name in ("log4j2.properties", "log4j2.yaml", "hive-site.xml"):
+        (conf / name).write_text("")
     (conf / "spark-env.sh").write_text("export X=y\n")
     result = translated("app.py", environ={"SPARK_CONF_DIR": str(conf)})
-    assert {file.link for file in result.files if file.executors} == {"log4j2.properties", "hive-site.xml"}
+    shipped = {file.link for file in result.files if file.executors}
+    assert shipped == {"log4j2.properties", "log4j2.yaml", "hive-site.xml"}
     assert any("spark-env.sh is not read" in warning for warning in result.warnings)
 
 

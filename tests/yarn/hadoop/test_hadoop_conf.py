@@ -92,6 +92,21 @@ def test_yarn_conf_dir_alone_is_the_configuration(tmp_path: Path) -> None:
     assert conf.environ == {"HADOOP_CONF_DIR": str(tmp_path)}
 
 
+def test_site_files_beside_sparks_configuration_come_first_as_on_sparks_class_path(tmp_path: Path) -> None:
+    hadoop, spark, plain = (tmp_path / name for name in ("hadoop", "spark", "plain"))
+    for directory in (hadoop, spark, plain):
+        directory.mkdir()
+    write_site(hadoop, "core-site.xml", {"fs.defaultFS": "hdfs://one", "a": "b"})
+    write_site(hadoop, "yarn-site.xml", {"yarn.resourcemanager.hostname": "rm"})
+    write_site(spark, "core-site.xml", {"fs.defaultFS": "hdfs://other"})
+    environ = {"HADOOP_CONF_DIR": str(hadoop)}
+    conf = HadoopConf.read(environ, sparks=spark)
+    assert conf.directories == (spark, hadoop)
+    assert (conf.default_fs, conf.get("a"), conf.get("yarn.resourcemanager.hostname")) == ("hdfs://other", None, "rm")
+    assert HadoopConf.read(environ, sparks=plain).directories == (hadoop,)
+    assert HadoopConf.read(environ, sparks=tmp_path / "none").directories == (hadoop,)
+
+
 def test_values_resolve_other_keys_the_environment_and_hadoops_defaults(tmp_path: Path) -> None:
     write_site(
         tmp_path,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from yarnspec.aliases import ALIASES
 from yarnspec.errors import UsageError
 from yarnspec.gateway.flags import javaproperties
 from yarnspec.gateway.flags.request import FLAGS
+from yarnspec.spark.runtime import conf_directory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -119,21 +119,6 @@ def _of_an_old_master(properties: Mapping[str, str], origins: Mapping[str, str])
     chosen = mode if origin.startswith("--") else given
     said = f"{master} ({origin}) is Spark 2's word; it is taken as --master yarn --deploy-mode {chosen}: write that"
     return chosen, said
-
-
-def conf_directory(environ: Mapping[str, str]) -> Path | None:
-    """Find Spark's configuration directory as spark-submit does, or None when it is not there."""
-    if environ.get("SPARK_CONF_DIR"):
-        found = Path(environ["SPARK_CONF_DIR"])
-    elif environ.get("SPARK_HOME"):
-        found = Path(environ["SPARK_HOME"]) / "conf"
-    else:
-        package = importlib.util.find_spec("pyspark")
-        places = package.submodule_search_locations if package else None
-        if not places:
-            return None
-        found = Path(places[0]) / "conf"
-    return found if found.is_dir() else None
 
 
 def defaults_file(environ: Mapping[str, str]) -> Path | None:

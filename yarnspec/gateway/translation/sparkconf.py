@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from yarnspec.errors import UsageError
-from yarnspec.gateway.flags.merge import conf_directory, merge, redact
+from yarnspec.gateway.flags.merge import merge, redact
 from yarnspec.gateway.flags.request import FLAGS
 from yarnspec.gateway.translation import (
     bounds,
@@ -38,7 +38,7 @@ from yarnspec.gateway.translation.python_choice import PythonChoice
 from yarnspec.gateway.translation.shipping import Hold, Named, ShippedFile, resolve
 from yarnspec.gateway.translation.sizes import duration_ms, truth, whole_number
 from yarnspec.options import Options, suggest
-from yarnspec.spark.runtime import DEPLOY_MODE_KEY, MASTER
+from yarnspec.spark.runtime import DEPLOY_MODE_KEY, MASTER, conf_directory
 from yarnspec.spark.variables import in_each_container
 
 if TYPE_CHECKING:
@@ -78,7 +78,10 @@ _CONSUMED = frozenset(
     }
 )
 # Files of Spark's configuration directory that driver and executors look for on their class path.
-_CONF_FILES = ("log4j2.properties", "log4j2.xml", "metrics.properties", "hive-site.xml", "fairscheduler.xml")
+_CONF_FILES = (
+    *(f"log4j2.{ending}" for ending in ("properties", "xml", "yaml", "yml", "json", "jsn")),
+    *("metrics.properties", "hive-site.xml", "fairscheduler.xml"),
+)
 _LOG_LINKS = "spark.yarn.includeDriverLogsLink"
 _CONTEXT_WAIT = "spark.yarn.am.waitTime"
 # Spark's "never forgotten".

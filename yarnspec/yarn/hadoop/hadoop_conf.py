@@ -98,8 +98,11 @@ class HadoopConf:
                     finals.add(item.name)
 
     @classmethod
-    def read(cls, environ: Mapping[str, str] = os.environ) -> HadoopConf:
-        """Read the files of the directories in ``HADOOP_CONF_DIR`` and ``YARN_CONF_DIR``."""
+    def read(cls, environ: Mapping[str, str] = os.environ, *, sparks: Path | None = None) -> HadoopConf:
+        """Read the files of the directories in ``HADOOP_CONF_DIR`` and ``YARN_CONF_DIR``.
+
+        ``sparks`` is Spark's configuration directory. If it has site files they come first, as on Spark's class path.
+        """
         if not any(environ.get(name) for name in DIRECTORY_VARIABLES):
             raise UsageError(
                 "HADOOP_CONF_DIR is not set: export it as the directory with your cluster's core-site.xml and "
@@ -108,6 +111,8 @@ class HadoopConf:
         directories, missing = configuration_directories(environ)
         if not directories:
             raise UsageError(f"{'; '.join(missing)}.")
+        if sparks is not None and any(sparks.glob("*-site.xml")):
+            directories = (sparks, *directories)
         return cls.from_directories(directories, environ)
 
     @classmethod
