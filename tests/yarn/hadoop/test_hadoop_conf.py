@@ -34,8 +34,9 @@ def write_site(directory: Path, name: str, values: dict[str, str], *, final: fro
 
 
 def test_a_missing_directory_is_a_usage_error_that_says_what_to_export(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="HADOOP_CONF_DIR is not set"):
-        HadoopConf.read({})
+    for nothing in ({}, {"HADOOP_CONF_DIR": ""}, {"HADOOP_CONF_DIR": ":", "YARN_CONF_DIR": " "}):
+        with pytest.raises(UsageError, match="HADOOP_CONF_DIR is not set"):
+            HadoopConf.read(nothing)
     with pytest.raises(UsageError, match="not a directory"):
         HadoopConf.read({"HADOOP_CONF_DIR": str(tmp_path / "nowhere")})
     with pytest.raises(UsageError, match=r"none of core-site\.xml"):

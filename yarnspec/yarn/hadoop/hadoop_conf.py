@@ -103,14 +103,14 @@ class HadoopConf:
 
         ``sparks`` is Spark's configuration directory. If it has site files they come first, as on Spark's class path.
         """
-        if not any(environ.get(name) for name in DIRECTORY_VARIABLES):
+        directories, missing = configuration_directories(environ)
+        if missing and not directories:
+            raise UsageError(f"{'; '.join(missing)}.")
+        if not directories:
             raise UsageError(
                 "HADOOP_CONF_DIR is not set: export it as the directory with your cluster's core-site.xml and "
                 "yarn-site.xml."
             )
-        directories, missing = configuration_directories(environ)
-        if not directories:
-            raise UsageError(f"{'; '.join(missing)}.")
         if sparks is not None and any(sparks.glob("*-site.xml")):
             directories = (sparks, *directories)
         return cls.from_directories(directories, environ)
