@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,45 @@ def test_the_clusters_own_configuration_is_not_hidden_from_the_master(here: Path
     result = translated("--files", "yarn-site.xml,f.txt", "app.py")
     assert [file.link for file in result.files if file.executors] == ["f.txt"]
     assert "yarn-site.xml: left out" in result.warnings[0]
+
+
+@pytest.fixture
+def beside(here: Path) -> Path:
+    """A program with modules and a package beside it."""
+    (here / "jobs/deep").mkdir(parents=True)
+    for name in ("helper.py", "late.py", "queue.py", "deep/__init__.py", "deep/shelf.py"):
+        (here / "jobs" / name).write_text("")
+    (here / "jobs/job.py").write_text(
+        "import helper, deep.shelf as shelf, none, queue, job\nfrom . import b\ndef f():\n  from late import x\n"
+    )
+    return here / "jobs"
+
+
+def test_modules_beside_the_program_that_nothing_ships_are_named(beside: Path) -> None:
+    """Spark's driver in client mode would find them on this machine."""
+    (warning,) = translated("jobs/job.py").warnings
+    assert "imports deep, helper.py, late.py, which are beside it" in warning
+    assert f"--py-files {beside / 'deep'},{beside / 'helper.py'},{beside / 'late.py'}," in warning
+    (warning,) = translated(
+        "--deploy-mode", "cluster", "--py-files", "jobs/deep,jobs/helper.py", "jobs/job.py"
+    ).warnings
+    assert "imports late.py, which is beside it" in warning
+    assert translated("--files", "jobs/late.py", "--py-files", "jobs/deep,jobs/helper.py", "jobs/job.py").warnings == ()
+    assert translated("--py-files", "jobs", "jobs/job.py").warnings == ()
+
+
+@pytest.mark.parametrize("archive", ["hdfs:///a.zip", "local:/opt/libs", "https://h/x.whl", "a.zip", "z.zip"])
+def test_where_modules_may_have_come_otherwise_nothing_is_named(beside: Path, archive: str) -> None:
+    with zipfile.ZipFile(beside.parent / "z.zip", "w") as packed:
+        for name in ("helper.py", "late/__init__.py", "deep/__init__.py"):
+            packed.writestr(name, "")
+    assert not [said for said in translated("--py-files", archive, "jobs/job.py").warnings if "beside" in said]
+
+
+@pytest.mark.parametrize("text", ["import helper\n(", "\0import helper", "é = 1".encode("latin-1").decode("latin-1")])
+def test_a_program_that_python_cannot_read_is_pythons_to_refuse(beside: Path, text: str) -> None:
+    (beside / "job.py").write_bytes(text.encode("latin-1"))
+    assert translated("jobs/job.py").warnings == ()
 
 
 STRANGE = "report (v2) número [a]"

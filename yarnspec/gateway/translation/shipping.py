@@ -139,6 +139,8 @@ class Hold:
     def __init__(self) -> None:
         self._by_link: dict[str, ShippedFile] = {}
         self.warnings: list[str] = []
+        self.modules: list[Named] = []
+        """What Python may be able to import in the containers."""
         self._python: dict[str, str] = {}
 
     def python_path(self) -> tuple[str, ...]:
@@ -175,6 +177,7 @@ class Hold:
         for entry in entries:
             for named in resolve(entry, flag, directories=True):
                 self._check_python(named, entry, flag)
+                self.modules.append(named)
                 if named.place == "web":
                     left.append(named.location)
                 elif named.place == "host":
@@ -211,6 +214,8 @@ class Hold:
         left: list[str] = []
         for entry in entries:
             for named in resolve(entry, flag):
+                if named.file_name().endswith(".py"):
+                    self.modules.append(named)
                 if named.place == "web":
                     left.append(named.location)
                 elif named.place == "host":

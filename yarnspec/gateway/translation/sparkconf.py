@@ -34,6 +34,7 @@ from yarnspec.gateway.translation.cluster_paths import (
     spark_jars,
     unusual_references,
 )
+from yarnspec.gateway.translation.neighbours import warn_of_modules_left_behind
 from yarnspec.gateway.translation.python_choice import PythonChoice
 from yarnspec.gateway.translation.shipping import Hold, Named, ShippedFile, resolve
 from yarnspec.gateway.translation.sizes import duration_ms, truth, whole_number
@@ -216,7 +217,11 @@ def translate(
     return Translation(
         properties=properties,
         origins=origins,
-        warnings=(*warnings, *hold.warnings),
+        warnings=(
+            *warnings,
+            *hold.warnings,
+            *warn_of_modules_left_behind(resolve(request.program, "program")[0], hold.modules),
+        ),
         yarn=_yarn_settings(request, given, translated),
         options=translated,
         deploy_mode=deploy_mode,
