@@ -60,12 +60,14 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
 
     ``primary`` names a localized file by its link in the container's working directory, or is a remote URI.
     ``arguments`` are bytes, as the system passes them on: they need not be text. ``python_files`` are those of
-    ``--py-files`` that are files in the container, or paths on its host.
+    ``--py-files`` that are files in the container, or paths on its host. ``files`` are the links of ``--files`` and
+    ``--archives``.
     """
 
     primary: str
     arguments: tuple[bytes, ...] = ()
     python_files: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -243,6 +243,7 @@ class DriverProcess:
                 "planned": self.planned,
                 "planned_keys": PLANNED,
                 "expanded": [key.removeprefix(_EXECUTOR_ENVIRONMENT) for key in self.planned if self._expands(key)],
+                "files": [str(self._directory / link) for link in self._plan.program.files],
                 "recovery": self._plan.options.recovery.enabled,
             }
             stream.write(msgspec.json.encode(told))

@@ -202,6 +202,10 @@ def test_hdfs_that_does_not_answer(desk: Desk, monkeypatch: pytest.MonkeyPatch) 
         desk.prepare()
 
 
+def test_the_plan_names_the_links_of_files_and_archives(desk: Desk) -> None:
+    assert desk.prepare("--files", "app.py#a", "--archives", "hdfs:///b.zip#c").plan.program.files == ("a", "c")
+
+
 def test_sparks_jars(desk: Desk) -> None:
     prepared = desk.prepare("--spark-jars", "/opt/spark/jars")
     assert prepared.plan.spark_jars == "/opt/spark/jars"

@@ -67,6 +67,7 @@ def test_files_and_archives_are_in_every_container(here: Path) -> None:
         "data": ShippedFile(link="data", source=str(here / "a.zip"), kind="ARCHIVE", executors=True),
         "e.tgz": ShippedFile(link="e.tgz", source="hdfs:///d/e.tgz", kind="ARCHIVE", executors=True),
     }
+    assert result.listed_files == ("g", "h.txt", "e.tgz", "data")
     assert result.properties["spark.files"] == "https://h/w.txt"
     assert "spark.archives" not in result.properties
 

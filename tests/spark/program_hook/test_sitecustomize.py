@@ -105,6 +105,7 @@ class Program:
             "planned": PLANNED_VALUES,
             "planned_keys": PLANNED,
             "expanded": [],
+            "files": [],
             "recovery": False,
         }
         (directory / "owned.json").write_text(json.dumps(told))
@@ -603,3 +604,24 @@ def test_variables_that_executors_have_replaced_are_not_sent_to_workers(program:
         "import sys; print(context.environment, file=sys.stderr)"
     )
     assert done.stderr.strip() == "{'OTHER': 'x'}"
+
+
+def test_shipped_files_are_spark_files_in_the_driver_too(program: Program) -> None:
+    for name in ("container", "spark"):
+        (program.directory / name).mkdir()
+    for name in ("container/a.txt", "container/b.txt", "spark/b.txt"):
+        (program.directory / name).write_text(name)
+    told = json.loads((program.directory / "owned.json").read_text())
+    files = [str(program.directory / "container" / name) for name in ("a.txt", "b.txt")]
+    (program.directory / "owned.json").write_text(json.dumps(told | {"files": files}))
+    done = program.run(
+        "from types import SimpleNamespace as N\n"
+        "from pyspark.core.context import SparkContext\n"
+        "from pyspark.conf import SparkConf\n"
+        f"spark_files = N(getRootDirectory=lambda: {str(program.directory / 'spark')!r})\n"
+        "SparkContext._jvm = N(org=N(apache=N(spark=N(SparkFiles=spark_files))))\n"
+        "SparkContext(SparkConf().setMaster('yarn'))\n"
+    )
+    assert done.returncode == 0, done.stderr
+    found = {path.name: path.read_text() for path in (program.directory / "spark").iterdir()}
+    assert found == {"a.txt": "container/a.txt", "b.txt": "spark/b.txt"}

@@ -141,6 +141,8 @@ class Hold:
         self.warnings: list[str] = []
         self.modules: list[Named] = []
         """What Python may be able to import in the containers."""
+        self.listed: dict[str, None] = {}
+        """The links of files and archives."""
         self._python: dict[str, str] = {}
 
     def python_path(self) -> tuple[str, ...]:
@@ -228,7 +230,7 @@ class Hold:
                 else:
                     if kind == "ARCHIVE" and not named.file_name().lower().endswith(_ARCHIVE_ENDINGS):
                         raise UsageError(f"{flag} {entry}: YARN unpacks only {', '.join(_ARCHIVE_ENDINGS)}")
-                    self.load(named, flag, kind, executors=True)
+                    self.listed[self.load(named, flag, kind, executors=True)] = None
         return tuple(left)
 
     def load(self, named: Named, flag: str, kind: Kind = "FILE", *, executors: bool, link: str | None = None) -> str:

@@ -132,6 +132,7 @@ class Translation(msgspec.Struct, frozen=True, kw_only=True):
     exclude_hosts: tuple[str, ...]
     program: str
     python_files: tuple[str, ...]
+    listed_files: tuple[str, ...]
     files: tuple[ShippedFile, ...]
     spark_jars: SparkJars | None
     python: PythonChoice
@@ -231,6 +232,7 @@ def translate(
         exclude_hosts=_exclude_hosts(request, given),
         program=program,
         python_files=hold.python_files(),
+        listed_files=tuple(hold.listed),
         files=hold.files(),
         spark_jars=jars,
         python=python,

@@ -331,6 +331,25 @@ def _leave_to_executors(expanded: list[str]) -> None:
     SparkContext._initialize_context = initialize
 
 
+def _show_files(files: list[str]) -> None:
+    """Have ``SparkFiles.get(name)`` find shipped files in the driver, as it does in tasks, which YARN has put there."""
+    if not files:
+        return
+    from pyspark.core.context import SparkContext
+
+    original = SparkContext._initialize_context
+
+    def initialize(self: Any, jconf: Any) -> Any:
+        context = original(self, jconf)
+        there = Path(self._jvm.org.apache.spark.SparkFiles.getRootDirectory())
+        for path in map(Path, files):
+            with contextlib.suppress(OSError):  # Spark has added one of this name
+                (there / path.name).symlink_to(path)
+        return context
+
+    SparkContext._initialize_context = initialize
+
+
 def _instead(key: str, sized: list[str]) -> str:
     return f"; give yours to the submit ({_FLAGS.get(key, '--conf')})" if key in sized else ""
 
@@ -434,6 +453,7 @@ def _guard(told: dict[str, Any], report: Path) -> None:
 def _hold_on_to_pyspark() -> None:
     told = json.loads(Path(os.environ["YARNSPEC_OWNED_KEYS"]).read_text(encoding="utf-8"))
     _leave_to_executors(told["expanded"])
+    _show_files(told["files"])
     _import_wheels()
     if told["recovery"]:
         _pickle_alike()
