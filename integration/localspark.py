@@ -252,6 +252,7 @@ class _Run:
             "planned": {},
             "planned_keys": [],
             "expanded": [],
+            "files": [],
             "recovery": self._application._recovery,
         }
         owned.write_text(json.dumps(told))

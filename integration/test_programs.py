@@ -17,7 +17,8 @@ import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
-from integration.submitting import ONE_EXECUTOR, PROGRAMS, dynamic
+from integration.quickjvm import QUICK_TEXT
+from integration.submitting import ONE_EXECUTOR, PROGRAMS, SMALL, dynamic
 from integration.waiting import PATIENCE, wait_for
 
 LOGGING = """\
@@ -28,6 +29,13 @@ appender.console.name = console
 appender.console.target = SYSTEM_ERR
 appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = LOGGED %p %c: %m%n
+"""
+AGENT = """\
+public class Agent {
+    public static void premain(String word) throws java.io.IOException {
+        java.nio.file.Files.writeString(java.nio.file.Path.of("agent.txt"), word);
+    }
+}
 """
 
 
@@ -77,10 +85,10 @@ def test_an_owned_key_is_kept_and_the_override_is_reported(submit: Submit, yarns
 def test_shipped_files_modules_archives_and_a_packed_environment(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
 ) -> None:
-    """--files, --py-files, --archives, spark.executorEnv.*, and a Python from an archive that is unpacked there.
+    """--files, --py-files, --archives, --jars, spark.executorEnv.*, and a Python from an archive that is unpacked.
 
-    The paths have blanks, brackets and letters, and Python's packages come in every form. Meanwhile `doctor` tries out
-    the same archive.
+    The paths have blanks, brackets and letters, and Python's packages come in every form. The jar is beside each JVM
+    when that starts, and is its agent. Meanwhile `doctor` tries out the same archive.
     """
     here = tmp_path / "apps of the day [1]"
     here.mkdir()
@@ -109,6 +117,9 @@ def test_shipped_files_modules_archives_and_a_packed_environment(
         *("--files", f"{(here / 'some palabras (ñ).txt').as_uri()}#words.txt"),
         *("--py-files", ",".join(str(path) for path in python_files)),
         *("--archives", f"{here / 'caja (ñ).tar.gz'}#box"),
+        *("--jars", str(_java_agent(here / "agent.jar"))),
+        *("--conf", f"spark.driver.extraJavaOptions={QUICK_TEXT} -javaagent:agent.jar=driver"),
+        *("--conf", f"spark.executor.extraJavaOptions={QUICK_TEXT} -javaagent:agent.jar=executor"),
         *("--conf", "spark.executorEnv.YARNSPEC_TEST_MARK=executor"),
         *("--conf", "spark.yarn.appMasterEnv.YARNSPEC_TEST_MARK=driver"),
     ]
@@ -133,7 +144,7 @@ def test_shipped_files_modules_archives_and_a_packed_environment(
         assert seen["packages"] == found | {"everywhere": "data of in_wheel"}  # the first in the order of the list
         assert seen["words"] == "some words\n"
         assert seen["box"] == ["deep/inside.txt"]
-        assert seen["mark"] == mark
+        assert seen["mark"] == seen["agent"] == mark
         assert seen["customized"]
         # The Python is the copy in the container, not the one that was packed.
         assert str(tmp_path) not in seen["prefix"]
@@ -142,8 +153,13 @@ def test_shipped_files_modules_archives_and_a_packed_environment(
     assert report["driver"]["container"] != report["task"]["container"]
 
 
-def test_arguments_variables_and_the_class_path(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) -> None:
-    """All of it in containers whose locale has only ASCII, as YARN and Spark promise it to a program."""
+def test_arguments_variables_and_the_class_path(
+    submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path
+) -> None:
+    """All of it in containers whose locale has only ASCII, as YARN and Spark promise it to a program.
+
+    Hadoop's commands that the program starts work too.
+    """
     (tmp_path / "any.properties").write_text("größe=3\n")
     (tmp_path / "core-site.xml").write_text(
         "<configuration><property><name>mine</name><value>yes</value></property></configuration>"
@@ -153,7 +169,9 @@ def test_arguments_variables_and_the_class_path(submit: Submit, yarnspec: Yarnsp
     given = {
         "spark.yarn.appMasterEnv.LC_ALL": "C",
         "spark.executorEnv.LC_ALL": "POSIX",
+        "spark.executorEnv.SPARK_HOME": "/dev/null",  # as old recipes have it
         "spark.yarn.appMasterEnv.MINE": value,
+        "spark.yarn.appMasterEnv.YARN": str(cluster.mini.home.bin / "yarn"),
         "spark.executorEnv.MINE": value,
         "spark.executorEnv.PYTHONPATH": "{{PWD}}/a.zip<CPS>{{PWD}}/b.zip",
     }
@@ -176,6 +194,7 @@ def test_arguments_variables_and_the_class_path(submit: Submit, yarnspec: Yarnsp
     assert report["hadoop"]["fs.defaultFS"].startswith("hdfs://")
     assert report["read"] == ["größe=3"]
     application = submission.application_id()
+    assert application in report["yarn"]
     for role in ("driver", "executor"):
         assert "LOGGED INFO" in yarnspec("logs", application, "--role", role).expect(0).stdout
 
@@ -230,6 +249,19 @@ def test_dynamic_allocation(submit: Submit, yarnspec: Yarnspec, cluster: Cluster
         assert used.items() <= launched.items()
         assert len(set(used.values())) == len(used)
     assert len(line["used_again"]) == 2
+
+
+def _java_agent(jar: Path) -> Path:
+    """A Java agent that writes the word it is given into `agent.txt` before its JVM runs anything else."""
+    source = jar.with_name("Agent.java")
+    source.write_text(AGENT)
+    compiler = shutil.which("javac")
+    assert compiler, "a JDK is needed"
+    subprocess.run([compiler, str(source)], check=True, timeout=60 * PATIENCE)
+    with zipfile.ZipFile(jar, "w") as packed:
+        packed.writestr("META-INF/MANIFEST.MF", "Premain-Class: Agent\n")
+        packed.write(source.with_suffix(".class"), "Agent.class")
+    return jar
 
 
 def _small_environment(place: Path) -> Path:

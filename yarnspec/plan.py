@@ -26,6 +26,9 @@ SPARK_SECRET_FILE = "yarnspec-spark-secret"  # noqa: S105 - the name of a file, 
 EXECUTOR_VARIABLES_FILE = "yarnspec-executor-variables.sh"
 JAR_FILE = "yarnspec.jar"
 HADOOP_CONF_JAR_FILE = "yarnspec-hadoop-conf.jar"
+HADOOP_CONF_DIRECTORY = "yarnspec-hadoop-conf"
+USERS_HADOOP_CONF = "users"
+"""Below both: the same files without our overrides, for Hadoop's commands that the program starts."""
 ENVIRONMENT_LINK = "yarnspec-environment"
 SPARK_JARS_LINK = "yarnspec-spark-jars"
 EXECUTOR_SERVICE = "executor"
@@ -57,12 +60,14 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
 
     ``primary`` names a localized file by its link in the container's working directory, or is a remote URI.
     ``arguments`` are bytes, as the system passes them on: they need not be text. ``python_files`` are those of
-    ``--py-files`` that are files in the container, or paths on its host.
+    ``--py-files`` that are files in the container, or paths on its host. ``files`` are the links of ``--files`` and
+    ``--archives``.
     """
 
     primary: str
     arguments: tuple[bytes, ...] = ()
     python_files: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 
 from pyspark.sql import SparkSession
 
@@ -19,6 +20,11 @@ def main(how: str, code: int) -> None:
     if how == "exception":
         give_up()
     elif how == "exit":
+        try:
+            give_up()
+        except ValueError:
+            traceback.print_exc()
+        print("went on", flush=True)
         sys.exit(code)
     elif how == "task":
         spark.sparkContext.parallelize(range(4), 4).map(lambda number: 1 // (number - 2)).collect()

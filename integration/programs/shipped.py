@@ -1,7 +1,8 @@
 """Shows what was shipped with a program, as the driver and a task see it, as one JSON line.
 
-Expects `--files words.txt`, `--py-files shipped_module.py`, and optionally a `sitecustomize` and an archive with the
-link `box`. The arguments are packages that have come by `--py-files` too, each with a file of data.
+Expects `--files words.txt`, `--py-files shipped_module.py`, and optionally a `sitecustomize`, an archive with the
+link `box` and a Java agent that writes `agent.txt`. The arguments are packages that have come by `--py-files` too, each
+with a file of data.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ def look(packages: list[str]) -> dict[str, object]:
     """Read everything."""
     import shipped_module  # type: ignore[import-not-found] # comes by --py-files
 
-    words = Path(SparkFiles.get("words.txt"))
-    beside = Path("words.txt")
+    agent = Path("agent.txt")
     box = next((path for path in (Path("box"), Path(SparkFiles.get("box"))) if path.exists()), None)
     return {
         "module": shipped_module.greeting(),
         "packages": {name: data_of(name) for name in packages},
-        "words": words.read_text() if words.exists() else beside.read_text() if beside.exists() else None,
+        "words": Path(SparkFiles.get("words.txt")).read_text(),
         "box": sorted(str(path.relative_to(box)) for path in box.rglob("*") if path.is_file()) if box else None,
+        "agent": agent.read_text() if agent.exists() else None,
         "python": sys.executable,
         "prefix": sys.prefix,
         "directory": str(Path.cwd()),

@@ -42,6 +42,7 @@ class Container:
     def driver(self, **more: object) -> DriverProcess:
         return DriverProcess(
             plan(**more),
+            application_id="application_1_0001",
             directory=self.directory,
             log_directory=self.directory,
             properties=self.directory / "spark.properties",
@@ -105,6 +106,7 @@ def test_sparks_jars_from_an_archive_or_a_directory_of_the_hosts(container: Cont
 
 def test_the_environment_of_the_program(container: Container, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", "/mine")
+    monkeypatch.setenv("HADOOP_CONF_DIR", "/ours")
     found = container.driver(
         driver_environment={"STAGE": "test", "SPARK_USER": "other"}, driver_python="/d", worker_python="/w"
     ).environment()
@@ -116,8 +118,9 @@ def test_the_environment_of_the_program(container: Container, monkeypatch: pytes
     assert found["PYTHONHASHSEED"] == "0"
     assert "/me/driver.stderr" in found["SPARK_DRIVER_LOG_URL_STDERR"]
     assert "JDK_JAVA_OPTIONS" not in found
-    other = container.driver(driver_environment={"PYTHONHASHSEED": "7"}).environment()
-    assert other["PYTHONHASHSEED"] == "7"
+    assert found["HADOOP_CONF_DIR"] == f"{container.directory}/yarnspec-hadoop-conf/users"
+    other = container.driver(driver_environment={"PYTHONHASHSEED": "7", "HADOOP_CONF_DIR": "/theirs"}).environment()
+    assert (other["PYTHONHASHSEED"], other["HADOOP_CONF_DIR"]) == ("7", "/theirs")
 
 
 def test_references_to_the_containers_variables_are_replaced(
@@ -134,7 +137,7 @@ def test_references_to_the_containers_variables_are_replaced(
         "JAVA_HOME": "{{PWD}}/jdk",
     }
     monkeypatch.setenv("LOG_DIRS", "/logs/1,/logs/2")
-    options = ("-Xlog:gc*:file=<LOG_DIR>/gc.log", "-Da={{PWD}}$PWD")
+    options = ("-Xlog:gc*:file=<LOG_DIR>/gc-{{APP_ID}}.log", "-Da={{PWD}}$PWD")
     driver = container.driver(
         driver_environment=mine, driver_class_path=("$PWD/x<CPS>/$(y)",), driver_java_options=options
     )
@@ -145,7 +148,7 @@ def test_references_to_the_containers_variables_are_replaced(
     command = driver.command(found)
     assert command[0] == "/container/jdk/bin/java"
     assert command[command.index("-cp") + 1].startswith("/container/x:/$(y):")
-    assert "-Xlog:gc*:file=/logs/1/gc.log" in command
+    assert "-Xlog:gc*:file=/logs/1/gc-application_1_0001.log" in command
     assert "-Da=/container$PWD" in command
     assert "-Dspark.yarn.app.container.log.dir=/logs/1" in command
 
@@ -184,7 +187,10 @@ def test_a_program_that_ends_well(container: Container) -> None:
 def test_a_program_that_fails_is_final(container: Container, code: int) -> None:
     how = container.run(f"echo working; echo 'Traceback (most recent call last):'; echo 'ValueError: no'; exit {code}")
     assert how == DriverExit(
-        exit_code=code, crashed=False, traceback="Traceback (most recent call last):\nValueError: no"
+        exit_code=code,
+        crashed=False,
+        traceback="Traceback (most recent call last):\nValueError: no",
+        reason="ValueError: no",
     )
 
 
@@ -204,7 +210,10 @@ def test_the_error_that_the_hook_noted_is_told_whatever_the_logs_hold(container:
     note = '{"failure": {"frames": ["  File a.py, line 3\\n"], "text": "ValueError: no\\n"}}'
     how = container.run(f"echo '{note}' > $YARNSPEC_PROGRAM_END; echo 'Traceback (most recent call last):'; exit 1")
     assert how == DriverExit(
-        exit_code=1, crashed=False, traceback="Traceback (most recent call last):\n  File a.py, line 3\nValueError: no"
+        exit_code=1,
+        crashed=False,
+        traceback="Traceback (most recent call last):\n  File a.py, line 3\nValueError: no",
+        reason="ValueError: no",
     )
     assert container.run(f"echo '{note}' > $YARNSPEC_PROGRAM_END; exit 137").crashed
 
@@ -240,6 +249,28 @@ def test_what_the_kernel_ends_for_want_of_memory_nobody_outside_ended(
 def test_without_a_traceback_the_end_of_the_output_is_told(container: Container) -> None:
     assert container.run("echo some words; exit 3").traceback == "some words"
     assert container.run("echo on stderr >&2; exit 3").traceback == "on stderr"
+
+
+HANDLED = "echo 'Traceback (most recent call last):'; echo '  File \"a.py\", line 3'; echo 'ValueError: handled'"
+
+
+@pytest.mark.parametrize(
+    ("note", "then", "reason"),
+    [
+        ({"exit_code": 1, "said": "no input\nfor today"}, "exit 1", "no input for today"),
+        # With a text the code is 1: the program has caught that exit.
+        ({"exit_code": 1, "said": "caught"}, "echo later; exit 3", "later"),
+        ({"exit_code": 3}, "echo later; exit 3", "later"),
+        ({"exit_code": None}, "echo later; exit 3", "later"),
+        ({"exit_code": 3}, "exit 3", "ValueError: handled"),
+        ({"exit_code": 3}, r"printf ': of Spark\n\tat a.B\nCaused by: c\n\n'; exit 3", "ValueError: handled"),
+    ],
+)
+def test_an_error_that_the_program_handled_is_not_the_reason(
+    container: Container, note: dict[str, object], then: str, reason: str
+) -> None:
+    how = container.run(f"echo '{json.dumps(note)}' > $YARNSPEC_PROGRAM_END; {HANDLED}; {then}")
+    assert how.reason == reason
 
 
 def test_a_python_that_the_host_does_not_have_is_named(container: Container) -> None:
@@ -283,7 +314,7 @@ def test_the_next_life_s_output_follows_and_its_last_words_are_its_own(container
         "ValueError: old",
         "two",
     ]
-    assert how == DriverExit(exit_code=3, crashed=False, traceback="two")
+    assert how == DriverExit(exit_code=3, crashed=False, traceback="two", reason="two")
 
 
 def test_lack_of_memory_is_told_from_other_ends_by_force(container: Container) -> None:

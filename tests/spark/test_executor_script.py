@@ -191,6 +191,13 @@ def test_sparks_home_is_the_pyspark_of_our_python(container: Container, tmp_path
     assert container.seen["SPARK_HOME"] == "/site-packages/pyspark"
 
 
+def test_a_users_spark_home_leads_to_no_other_spark(container: Container) -> None:
+    (container.work / EXECUTOR_VARIABLES_FILE).write_text(export_script({"SPARK_HOME": "/dev/null"}))
+    container.run(plan())
+    assert container.arguments[container.arguments.index("-cp") + 1].endswith(":/spark/jars/*")
+    assert container.seen["SPARK_HOME"] == "/spark"
+
+
 def test_activation_may_read_variables_that_are_not_set(container: Container) -> None:
     container.run(plan(activate='export ACTIVATED="yes$NOT_SET"'))
     assert container.seen["ACTIVATED"] == "yes"

@@ -10,6 +10,7 @@ from yarnspec.spark.last_words import (
     SHOWN_BYTES,
     ProgramError,
     exception_line,
+    last_line,
     last_lines,
     last_traceback,
     of_error,
@@ -84,8 +85,7 @@ def test_logs_without_a_traceback(tmp_path: Path) -> None:
     assert last_traceback(tmp_path / "none") == ""
     assert last_traceback(wrote(tmp_path, "all is well\n")) == ""
     assert last_lines(wrote(tmp_path, "\n".join("abc")), 2) == "b\nc"
-    assert exception_line("") == ""
-    assert exception_line("b\nc") == "c"
+    assert (last_line(""), last_line("b\nc\n")) == ("", "c")
 
 
 HUGE = f"first words {'x' * 3_000_000} last words"

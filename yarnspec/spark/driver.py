@@ -14,8 +14,26 @@ from pathlib import Path
 
 import msgspec
 
-from yarnspec.plan import HADOOP_CONF_JAR_FILE, JAR_FILE, OWN_NAMES, PROGRAM_REPORT_FILE, SPARK_JARS_LINK, Plan
-from yarnspec.spark.last_words import ProgramError, last_lines, last_traceback, of_error, tail
+from yarnspec.plan import (
+    HADOOP_CONF_DIRECTORY,
+    HADOOP_CONF_JAR_FILE,
+    JAR_FILE,
+    OWN_NAMES,
+    PROGRAM_REPORT_FILE,
+    SPARK_JARS_LINK,
+    USERS_HADOOP_CONF,
+    Plan,
+)
+from yarnspec.spark.last_words import (
+    ProgramError,
+    exception_line,
+    last_line,
+    last_lines,
+    last_traceback,
+    of_error,
+    of_exit,
+    tail,
+)
 from yarnspec.spark.log_links import driver_links
 from yarnspec.spark.runtime import (
     COMMAND_LINE_MASTER,
@@ -70,9 +88,10 @@ def bridge_file(epoch: int) -> str:
 
 
 class ProgramEnd(msgspec.Struct, frozen=True):
-    """The hook's note when the program's Python ends: the code that the program named, or the error."""
+    """The hook's note when the program's Python ends: the code that the program named, what it said, or the error."""
 
     exit_code: int | None = None
+    said: str = ""
     failure: ProgramError | None = None
 
 
@@ -80,7 +99,7 @@ class DriverExit(msgspec.Struct, frozen=True):
     """How a driver ended: ``crashed`` when another epoch may go better, else the program's own result.
 
     ``out_of_memory``: its JVM said so. ``killed``: somebody outside ended it, by SIGKILL or SIGTERM, and the kernel was
-    not short of memory meanwhile.
+    not short of memory meanwhile. ``traceback``: its last words, whatever they are; ``reason`` is a line of them.
     """
 
     exit_code: int
@@ -88,6 +107,7 @@ class DriverExit(msgspec.Struct, frozen=True):
     out_of_memory: bool = False
     killed: bool = False
     traceback: str = ""
+    reason: str = ""
 
 
 class DriverProcess:
@@ -95,6 +115,7 @@ class DriverProcess:
 
     Args:
         plan: what to run.
+        application_id: YARN's, which Java options may refer to.
         directory: the AM container's working directory.
         log_directory: where stdout and stderr go.
         properties: Spark's properties (written to a 0600 file by the caller, secrets included).
@@ -104,12 +125,15 @@ class DriverProcess:
     been acted on before the program runs (``PLANNED``). Set all before ``start``.
     """
 
-    def __init__(self, plan: Plan, *, directory: Path, log_directory: Path, properties: Path) -> None:
+    def __init__(
+        self, plan: Plan, *, application_id: str, directory: Path, log_directory: Path, properties: Path
+    ) -> None:
         self.owned: dict[str, str] = {}
         self.sized: tuple[str, ...] = ()
         self.defaults: dict[str, str] = {}
         self.planned: dict[str, str] = {}
         self._plan = plan
+        self._application_id = application_id
         self._directory = directory
         self._log_directory = log_directory
         self._properties = properties
@@ -144,12 +168,13 @@ class DriverProcess:
             *driver_class_path(jars),
         ]
         java_home = environment.get("JAVA_HOME")
+        names = {**environment, "APP_ID": self._application_id}  # as Spark promises for Java options
         return [
             f"{java_home}/bin/java" if java_home else "java",
             f"-Xmx{plan.driver_heap_mb}m",
             "-XX:OnOutOfMemoryError=kill -9 %p",
             *MODULE_OPTIONS,
-            *(expand_option(option, environment) for option in plan.driver_java_options),
+            *(expand_option(option, names) for option in plan.driver_java_options),
             expand_option("-Dspark.yarn.app.container.log.dir=<LOG_DIR>", environment),
             "-cp",
             ":".join(class_path),
@@ -169,6 +194,8 @@ class DriverProcess:
         plan = self._plan
         environment = {key: value for key, value in os.environ.items() if not key.startswith("SKEIN_")}
         environment.pop("JDK_JAVA_OPTIONS", None)
+        # For what the program starts, as `yarn` or distcp, which have none of our classes. The JVM reads our jar.
+        environment["HADOOP_CONF_DIR"] = str(self._directory / HADOOP_CONF_DIRECTORY / USERS_HADOOP_CONF)
         environment = set_variables(plan.driver_environment, environment)
         environment = set_variables(driver_links(plan, stdout=STDOUT_FILE, stderr=STDERR_FILE), environment)
         environment |= {
@@ -216,6 +243,7 @@ class DriverProcess:
                 "planned": self.planned,
                 "planned_keys": PLANNED,
                 "expanded": [key.removeprefix(_EXECUTOR_ENVIRONMENT) for key in self.planned if self._expands(key)],
+                "files": [str(self._directory / link) for link in self._plan.program.files],
                 "recovery": self._plan.options.recovery.enabled,
             }
             stream.write(msgspec.json.encode(told))
@@ -251,15 +279,17 @@ class DriverProcess:
                 continue
 
     def _exit(self, code: int, *, by_kernel: bool) -> DriverExit:
-        crashed = code < 0 or (code in _CRASH_CODES and not self._chosen_by_the_program(code))
+        end = self._program_end()
+        crashed = code < 0 or (code in _CRASH_CODES and not _chosen_by_the_program(end, code))
         if code == 0:
             return DriverExit(exit_code=0, crashed=False)
         if crashed:
             self._end_left_over()
         memory = crashed and any(_out_of_memory(*log) for log in self._begins.items())
         killed = crashed and code in _KILLED and not memory and not by_kernel
+        words, reason = self._last_words(end, code)
         return DriverExit(
-            exit_code=code, crashed=crashed, out_of_memory=memory, killed=killed, traceback=self._last_words()
+            exit_code=code, crashed=crashed, out_of_memory=memory, killed=killed, traceback=words, reason=reason
         )
 
     def _end_left_over(self, deadline_s: float = _LEFT_OVER_S) -> None:
@@ -272,10 +302,6 @@ class DriverProcess:
                     os.kill(pid, signal.SIGKILL)
             time.sleep(_LEFT_OVER_PAUSE_S)
 
-    def _chosen_by_the_program(self, code: int) -> bool:
-        end = self._program_end()
-        return end is not None and end.failure is None and end.exit_code in (None, code)
-
     def _program_end(self) -> ProgramEnd | None:
         try:
             note = (self._directory / PROGRAM_END_FILE).read_bytes()
@@ -283,21 +309,42 @@ class DriverProcess:
         except (FileNotFoundError, msgspec.DecodeError):
             return None
 
-    def _last_words(self) -> str:
-        """The program's error. Without a note of it what the logs hold: Spark sends the program's stderr to stdout."""
-        end = self._program_end()
-        if end is not None and end.failure is not None:
-            return of_error(end.failure)
+    def _last_words(self, end: ProgramEnd | None, code: int) -> tuple[str, str]:
+        """The program's error, and the line of it that says why. Without a note of the error what the logs hold.
+
+        Spark sends the program's stderr to stdout, so that the other log is the JVM's.
+        """
+        found: list[tuple[str, Callable[[str], str]]]
         logs = self._begins.items()
-        # With a note Python ran here: the words are of an executor's worker then, and stand in the program's output.
-        if end is None and any(_says(*log, _NO_PROGRAM.format(self._plan.driver_python)) for log in logs):
-            return (
-                f"The driver's Python, {self._plan.driver_python}, cannot be run on {os.environ['NM_HOST']}, the host "
-                "of the driver's container. Name one that is there by --conf spark.pyspark.driver.python or "
-                "PYSPARK_DRIVER_PYTHON; without these two, the driver runs the workers' Python (PYSPARK_PYTHON)."
-            )
-        said = [last_traceback(*log) for log in logs] + [last_lines(*log) for log in logs]
-        return next(filter(None, said), "")
+        out, err = logs
+        if end is not None and end.failure is not None:
+            found = [(of_error(end.failure), exception_line)]
+        elif end is not None:
+            # The program ended as it wanted, and may have handled the error of a traceback long before.
+            found = [
+                (of_exit(end.said) if code == end.exit_code else "", last_line),
+                (last_traceback(*out, at_the_end=True), exception_line),
+                (last_lines(*out), last_line),
+                (last_traceback(*err), exception_line),
+                (last_lines(*err), last_line),
+            ]
+        elif any(_says(*log, _NO_PROGRAM.format(self._plan.driver_python)) for log in logs):
+            found = [(self._no_python(), last_line)]
+        else:
+            found = [*((last_traceback(*log), exception_line) for log in logs)]
+            found += [(last_lines(*log), last_line) for log in logs]
+        return next(((words, reason(words)) for words, reason in found if words), ("", ""))
+
+    def _no_python(self) -> str:
+        return (
+            f"The driver's Python, {self._plan.driver_python}, cannot be run on {os.environ['NM_HOST']}, the host "
+            "of the driver's container. Name one that is there by --conf spark.pyspark.driver.python or "
+            "PYSPARK_DRIVER_PYTHON; without these two, the driver runs the workers' Python (PYSPARK_PYTHON)."
+        )
+
+
+def _chosen_by_the_program(end: ProgramEnd | None, code: int) -> bool:
+    return end is not None and end.failure is None and end.exit_code in (None, code)
 
 
 def _as_utf_8(argument: bytes) -> str:

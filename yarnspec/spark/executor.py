@@ -67,10 +67,12 @@ if [ -z "${{SPARK_HOME:-}}" ]; then
   # Before the user's variables are set: a PYTHONPATH among them may lead to another pyspark.
   SPARK_HOME=$({shlex.quote(plan.python)} -c 'import importlib.util as u; print(u.find_spec("pyspark").submodule_search_locations[0])')
 fi
+# One of the user's may lead to another Spark, or nowhere: Spark's own executors do not look for their jars there.
+yarnspec_spark_home=$SPARK_HOME
 {export_script(executor_links(plan))}. ./{EXECUTOR_VARIABLES_FILE}
 {secret}
 python={shlex.quote(plan.worker_python)}
-export SPARK_HOME PYSPARK_PYTHON="$python" SPARK_LOCAL_IP="$NM_HOST"
+export SPARK_HOME="$yarnspec_spark_home" PYSPARK_PYTHON="$python" SPARK_LOCAL_IP="$NM_HOST"
 spark_jars={jars or '""'}
 [ -n "$spark_jars" ] || spark_jars="$SPARK_HOME/jars"
 gate=/dev/tcp/${{{DRIVER_GATE}%:*}}/${{{DRIVER_GATE}##*:}}

@@ -12,6 +12,8 @@ _HEADER = "Traceback (most recent call last)"
 # A line of Spark's log, of a Java stack, or what Python prints between two tracebacks.
 _AFTER_MESSAGE = re.compile(r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d |\t(at |\.\.\. )|Caused by: |Driver stacktrace:")
 _JAVA_STACK = re.compile(r"\t(at |\.\.\. )|Driver stacktrace:")
+# Lines that may follow the first one of an exception's text. After others the program went on.
+_STILL_THE_END = re.compile(rf"\W|$|{_AFTER_MESSAGE.pattern}")
 
 _FRAME_LINES = 40
 _MESSAGE_LINES = 16
@@ -40,14 +42,24 @@ def of_error(failure: ProgramError) -> str:
     return _traceback("".join(failure.frames).splitlines(), message)
 
 
-def last_traceback(log: Path, begins: int = 0) -> str:
-    """The last Python traceback of a log, from its byte ``begins`` on; empty when there is none."""
+def of_exit(said: str) -> str:
+    """The text with which a program called ``sys.exit``, in one line and without the middle of a long one."""
+    return without_middle(" ".join(said.split()), SHOWN_BYTES)
+
+
+def last_traceback(log: Path, begins: int = 0, *, at_the_end: bool = False) -> str:
+    """The last Python traceback of a log, from its byte ``begins`` on; empty when there is none.
+
+    ``at_the_end``: not one after which the program went on. It may have printed an error that it had handled.
+    """
     lines = tail(log, begins)
     starts = [number for number, line in enumerate(lines) if line.startswith(_HEADER)]
     if not starts:
         return ""
     after = lines[starts[-1] + 1 :]
     frames = list(itertools.takewhile(lambda line: line.startswith(" "), after))
+    if at_the_end and not all(_STILL_THE_END.match(line) for line in after[len(frames) + 1 :]):
+        return ""
     message = list(itertools.takewhile(lambda line: not _AFTER_MESSAGE.match(line), after[len(frames) :]))
     return _traceback(frames, message)
 
@@ -58,13 +70,14 @@ def last_lines(log: Path, begins: int = 0, count: int = _LAST_LINES) -> str:
 
 
 def exception_line(traceback: str) -> str:
-    """The line of a traceback that names the exception; the last line of anything else."""
-    lines = traceback.strip().splitlines()
-    if not lines:
-        return ""
-    starts = [number for number, line in enumerate(lines) if line.startswith(_HEADER)]
-    after = lines[starts[-1] + 1 :] if starts else []
-    return without_middle(next((line for line in after if not line.startswith(" ")), lines[-1]), REASON_BYTES)
+    """The line of a traceback that names the exception."""
+    header, *lines = traceback.splitlines()
+    return without_middle(next((line for line in lines if not line.startswith(" ")), header), REASON_BYTES)
+
+
+def last_line(words: str) -> str:
+    """The last line of an output's end."""
+    return without_middle("".join(words.strip().splitlines()[-1:]), REASON_BYTES)
 
 
 def tail(log: Path, begins: int = 0, limit_bytes: int = _READ_BYTES) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Mapping
 from pathlib import Path
 
 from yarnspec.errors import UsageError
@@ -93,6 +94,21 @@ def spark_home() -> Path:
         message = f"Spark {version} at {home} does not fit: this yarnspec works with Spark {SPARK_VERSION}.x only"
         raise UsageError(message)
     return home
+
+
+def conf_directory(environ: Mapping[str, str]) -> Path | None:
+    """Find Spark's configuration directory as spark-submit does, or None when it is not there."""
+    if environ.get("SPARK_CONF_DIR"):
+        found = Path(environ["SPARK_CONF_DIR"])
+    elif environ.get("SPARK_HOME"):
+        found = Path(environ["SPARK_HOME"]) / "conf"
+    else:
+        package = importlib.util.find_spec("pyspark")
+        places = package.submodule_search_locations if package else None
+        if not places:
+            return None
+        found = Path(places[0]) / "conf"
+    return found if found.is_dir() else None
 
 
 def driver_class_path(jars: Path) -> list[str]:

@@ -126,7 +126,7 @@ def test_what_the_program_cannot_override(life: Life) -> None:
 
 def test_a_programs_own_end_is_final_and_names_its_exception(life: Life) -> None:
     text = 'Traceback (most recent call last):\n  File "a.py", line 1\nBadInput: row 7\nis not a number'
-    life.end(DriverExit(exit_code=1, crashed=False, traceback=text))
+    life.end(DriverExit(exit_code=1, crashed=False, traceback=text, reason="BadInput: row 7"))
     assert life.posted == [events.DriverFinished(exit_code=1, reason="BadInput: row 7", traceback=text)]
 
 

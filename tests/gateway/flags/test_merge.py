@@ -52,6 +52,19 @@ def test_everything_at_once(files: Path) -> None:
     }
 
 
+def test_bytes_that_are_not_utf_8_are_replaced_and_named_where_they_count(files: Path) -> None:
+    """Spark does not mind them either, least of all in a comment."""
+    defaults = files / "conf/spark-defaults.conf"
+    line, environ = read("app.py"), {"SPARK_CONF_DIR": str(files / "conf")}
+    defaults.write_bytes(b"# f\xfcr alle\nspark.a.defaults d\n")
+    assert merge(line, environ).properties == {"spark.a.defaults": "d"}
+    assert merge(line, environ).warnings == ()
+    defaults.write_bytes(b"spark.a.defaults f\xfcr\nspark.a.good x\n")
+    found = merge(line, environ)
+    assert found.properties["spark.a.defaults"] == "f\ufffdr"
+    assert [warning.rpartition(", in ")[2] for warning in found.warnings] == ["spark.a.defaults"]
+
+
 def test_the_defaults_are_not_read_beside_a_properties_file(files: Path) -> None:
     assert "spark.a.defaults" in merged(files)
     assert "spark.a.defaults" not in merged(files, "--properties-file", "@p.conf")

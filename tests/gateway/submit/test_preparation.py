@@ -202,6 +202,10 @@ def test_hdfs_that_does_not_answer(desk: Desk, monkeypatch: pytest.MonkeyPatch) 
         desk.prepare()
 
 
+def test_the_plan_names_the_links_of_files_and_archives(desk: Desk) -> None:
+    assert desk.prepare("--files", "app.py#a", "--archives", "hdfs:///b.zip#c").plan.program.files == ("a", "c")
+
+
 def test_sparks_jars(desk: Desk) -> None:
     prepared = desk.prepare("--spark-jars", "/opt/spark/jars")
     assert prepared.plan.spark_jars == "/opt/spark/jars"
@@ -250,6 +254,30 @@ def test_a_large_directory_is_shipped_with_a_word_about_its_size(
             patch.setattr(packing, limit, least)
             (warning,) = desk.prepare("--py-files", "lib").warnings
         assert f"--py-files {tmp_path / 'lib'}: 3 MB in 1 files are packed" in warning
+
+
+def test_a_package_is_packed_under_its_name(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("mine/deep", "not-a-package"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "types.py").write_text("")
+    for name in ("mine", "mine/deep", "not-a-package"):
+        (tmp_path / name / "__init__.py").write_text("")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tmp_path / "linked").symlink_to(tmp_path / "mine" / "deep")
+    (tmp_path / "app.py").rename(outside / "app.py")
+    monkeypatch.chdir(outside)
+
+    def packed(entry: str) -> list[str]:
+        everywhere = desk.prepare("--py-files", entry).application.executor.files
+        (archive,) = (file.source for link, file in everywhere.items() if link.startswith("yarnspec-py-"))
+        with zipfile.ZipFile(archive) as content:
+            return content.namelist()
+
+    package = ["mine/__init__.py", "mine/deep/__init__.py", "mine/deep/types.py"]
+    assert packed("../mine/") == packed("../linked/..") == package
+    assert packed("../linked") == ["linked/__init__.py", "linked/types.py"]
+    assert packed("../not-a-package") == ["__init__.py", "types.py"]
 
 
 def test_what_cannot_be_read_or_packed_is_named(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -32,12 +33,13 @@ def test_the_program_travels_and_is_called_by_its_name(here: Path) -> None:
 
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("mode", ["client", "cluster"])
-def test_jars_go_to_the_driver_which_serves_them(here: Path, mode: str) -> None:
+def test_jars_are_in_every_container_and_the_driver_serves_them(here: Path, mode: str) -> None:
+    """``-javaagent:x.jar`` and ``spark.executor.extraClassPath=x.jar`` look for them beside the JVM before it runs."""
     jars = f"x.jar,hdfs:///j/z.jar,local:/opt/o.jar,https://h/w.jar,file:{here}/y.jar"
     result = translated("--deploy-mode", mode, "--jars", jars, "app.py")
     assert result.properties["spark.jars"] == "x.jar,z.jar,local:/opt/o.jar,https://h/w.jar,y.jar"
     assert {file.link for file in result.files} == {"app.py", "x.jar", "y.jar", "z.jar"}
-    assert not any(file.executors for file in result.files)
+    assert {file.link for file in result.files if file.executors} == {"x.jar", "y.jar", "z.jar"}
 
 
 @pytest.mark.usefixtures("here")
@@ -45,7 +47,7 @@ def test_the_path_of_a_local_jar_is_the_clusters() -> None:
     moved = ["--conf", "spark.yarn.config.gatewayPath=/gw", "--conf", "spark.yarn.config.replacementPath=/cluster"]
     result = translated("--jars", "local:/gw/a.jar,local:/other/b.jar,x.jar,hdfs:///gw/c.jar", *moved, "app.py")
     assert result.properties["spark.jars"] == "local:/cluster/a.jar,local:/other/b.jar,x.jar,c.jar"
-    assert ShippedFile(link="c.jar", source="hdfs:///gw/c.jar") in result.files
+    assert ShippedFile(link="c.jar", source="hdfs:///gw/c.jar", executors=True) in result.files
     # A replacement with variables of the container is replaced there.
     variable = [*moved[:2], "--conf", "spark.yarn.config.replacementPath=${HERE}"]
     result = translated("--jars", "local:/gw/a.jar", *variable, "app.py")
@@ -65,6 +67,7 @@ def test_files_and_archives_are_in_every_container(here: Path) -> None:
         "data": ShippedFile(link="data", source=str(here / "a.zip"), kind="ARCHIVE", executors=True),
         "e.tgz": ShippedFile(link="e.tgz", source="hdfs:///d/e.tgz", kind="ARCHIVE", executors=True),
     }
+    assert result.listed_files == ("g", "h.txt", "e.tgz", "data")
     assert result.properties["spark.files"] == "https://h/w.txt"
     assert "spark.archives" not in result.properties
 
@@ -109,6 +112,45 @@ def test_the_clusters_own_configuration_is_not_hidden_from_the_master(here: Path
     result = translated("--files", "yarn-site.xml,f.txt", "app.py")
     assert [file.link for file in result.files if file.executors] == ["f.txt"]
     assert "yarn-site.xml: left out" in result.warnings[0]
+
+
+@pytest.fixture
+def beside(here: Path) -> Path:
+    """A program with modules and a package beside it."""
+    (here / "jobs/deep").mkdir(parents=True)
+    for name in ("helper.py", "late.py", "queue.py", "deep/__init__.py", "deep/shelf.py"):
+        (here / "jobs" / name).write_text("")
+    (here / "jobs/job.py").write_text(
+        "import helper, deep.shelf as shelf, none, queue, job\nfrom . import b\ndef f():\n  from late import x\n"
+    )
+    return here / "jobs"
+
+
+def test_modules_beside_the_program_that_nothing_ships_are_named(beside: Path) -> None:
+    """Spark's driver in client mode would find them on this machine."""
+    (warning,) = translated("jobs/job.py").warnings
+    assert "imports deep, helper.py, late.py, which are beside it" in warning
+    assert f"--py-files {beside / 'deep'},{beside / 'helper.py'},{beside / 'late.py'}," in warning
+    (warning,) = translated(
+        "--deploy-mode", "cluster", "--py-files", "jobs/deep,jobs/helper.py", "jobs/job.py"
+    ).warnings
+    assert "imports late.py, which is beside it" in warning
+    assert translated("--files", "jobs/late.py", "--py-files", "jobs/deep,jobs/helper.py", "jobs/job.py").warnings == ()
+    assert translated("--py-files", "jobs", "jobs/job.py").warnings == ()
+
+
+@pytest.mark.parametrize("archive", ["hdfs:///a.zip", "local:/opt/libs", "https://h/x.whl", "a.zip", "z.zip"])
+def test_where_modules_may_have_come_otherwise_nothing_is_named(beside: Path, archive: str) -> None:
+    with zipfile.ZipFile(beside.parent / "z.zip", "w") as packed:
+        for name in ("helper.py", "late/__init__.py", "deep/__init__.py"):
+            packed.writestr(name, "")
+    assert not [said for said in translated("--py-files", archive, "jobs/job.py").warnings if "beside" in said]
+
+
+@pytest.mark.parametrize("text", ["import helper\n(", "\0import helper", "é = 1".encode("latin-1").decode("latin-1")])
+def test_a_program_that_python_cannot_read_is_pythons_to_refuse(beside: Path, text: str) -> None:
+    (beside / "job.py").write_bytes(text.encode("latin-1"))
+    assert translated("jobs/job.py").warnings == ()
 
 
 STRANGE = "report (v2) número [a]"
@@ -158,6 +200,18 @@ def test_a_pattern_means_all_files_that_fit(here: Path) -> None:
     assert (data.link, data.source) == ("data", str(here / "a.zip"))
 
 
+def test_a_pattern_means_no_directories_but_pythons_packages(here: Path) -> None:
+    (here / "sub/deep").mkdir()
+    for name in ("mine", "__pycache__"):
+        (here / "sub" / name).mkdir()
+    (here / "sub/mine/__init__.py").write_text("")
+    (here / "sub/b.py").write_text("")
+    result = translated("--files", "sub/*", "app.py")
+    assert {file.link for file in result.files if file.executors} == {"f.txt", "b.py"}
+    sources = {file.source for file in translated("--py-files", "sub/[!f]*", "app.py").files if file.executors}
+    assert sources == {str(here / "sub/b.py"), str(here / "sub/mine")}
+
+
 def test_lists_of_spark_yarn_dist_are_added_to_those_of_the_flags(here: Path) -> None:
     for name in ("g.txt", "c.py", "d.zip"):
         (here / name).write_text("")
@@ -168,7 +222,7 @@ def test_lists_of_spark_yarn_dist_are_added_to_those_of_the_flags(here: Path) ->
     found = {(file.link, file.kind) for file in result.files if file.executors}
     assert found == {
         *(("f.txt", "FILE"), ("g.txt", "FILE"), ("b.py", "FILE"), ("c.py", "FILE")),
-        *(("a.zip", "ARCHIVE"), ("d.zip", "ARCHIVE")),
+        *(("a.zip", "ARCHIVE"), ("d.zip", "ARCHIVE"), ("x.jar", "FILE"), ("y.jar", "FILE")),
     }
     assert set(result.python_files) == {"b.py", "c.py"}
 
@@ -191,6 +245,7 @@ def test_the_same_lists_from_a_file_of_properties(here: Path) -> None:
         ("--jars *.none app.py", "no such file"),
         ("none.py", "none.py: there is no such file"),
         ("--files sub app.py", "is a directory"),
+        ("--jars su* app.py", "no file fits, only directories"),
         ("--jars hdfs:///x/*.jar app.py", "name each file"),
         ("--archives f.txt app.py", "YARN unpacks only"),
         ("x.jar", "end in .py"),
@@ -262,11 +317,12 @@ def test_a_packed_environment_is_shipped_under_its_own_link(here: Path) -> None:
 def test_sparks_own_configuration_files_travel(here: Path) -> None:
     conf = here / "conf"
     conf.mkdir()
-    (conf / "log4j2.properties").write_text("")
-    (conf / "hive-site.xml").write_text("")
+    for name in ("log4j2.properties", "log4j2.yaml", "hive-site.xml"):
+        (conf / name).write_text("")
     (conf / "spark-env.sh").write_text("export X=y\n")
     result = translated("app.py", environ={"SPARK_CONF_DIR": str(conf)})
-    assert {file.link for file in result.files if file.executors} == {"log4j2.properties", "hive-site.xml"}
+    shipped = {file.link for file in result.files if file.executors}
+    assert shipped == {"log4j2.properties", "log4j2.yaml", "hive-site.xml"}
     assert any("spark-env.sh is not read" in warning for warning in result.warnings)
 
 

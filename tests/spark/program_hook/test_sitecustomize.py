@@ -105,6 +105,7 @@ class Program:
             "planned": PLANNED_VALUES,
             "planned_keys": PLANNED,
             "expanded": [],
+            "files": [],
             "recovery": False,
         }
         (directory / "owned.json").write_text(json.dumps(told))
@@ -466,7 +467,6 @@ def test_python_threads_that_share_those_of_the_jvm_are_told_of(program: Program
     [
         ("import sys; sys.exit(137)", 137, 137),
         ("import sys; sys.exit()", 0, 0),
-        ("import sys; sys.exit('no')", 1, 1),
         ("raise SystemExit(137)", 137, None),
         ("import os; os._exit(143)", 143, 143),
         ("pass", 0, None),
@@ -475,6 +475,25 @@ def test_python_threads_that_share_those_of_the_jvm_are_told_of(program: Program
 def test_an_orderly_end_is_noted(program: Program, text: str, code: int, noted: int | None) -> None:
     assert program.run(text).returncode == code
     assert json.loads((program.directory / "end.json").read_text()) == {"exit_code": noted}
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ("'no input'", "no input"),
+        ("ValueError('a', 1)", "('a', 1)"),
+        ("3.5", "3.5"),
+        ("'\\ud800'", "\\ud800"),
+    ],
+)
+def test_the_text_of_an_exit_is_noted(program: Program, status: str, said: str) -> None:
+    assert program.run(f"import sys; sys.exit({status})").returncode == 1
+    assert json.loads((program.directory / "end.json").read_text()) == {"exit_code": 1, "said": said}
+
+
+def test_an_exit_whose_text_cannot_be_made_is_noted(program: Program) -> None:
+    assert program.run("class E:\n def __str__(self): return 1 / 0\nimport sys; sys.exit(E())").returncode == 1
+    assert json.loads((program.directory / "end.json").read_text()) == {"exit_code": 1}
 
 
 @pytest.mark.parametrize(
@@ -585,3 +604,24 @@ def test_variables_that_executors_have_replaced_are_not_sent_to_workers(program:
         "import sys; print(context.environment, file=sys.stderr)"
     )
     assert done.stderr.strip() == "{'OTHER': 'x'}"
+
+
+def test_shipped_files_are_spark_files_in_the_driver_too(program: Program) -> None:
+    for name in ("container", "spark"):
+        (program.directory / name).mkdir()
+    for name in ("container/a.txt", "container/b.txt", "spark/b.txt"):
+        (program.directory / name).write_text(name)
+    told = json.loads((program.directory / "owned.json").read_text())
+    files = [str(program.directory / "container" / name) for name in ("a.txt", "b.txt")]
+    (program.directory / "owned.json").write_text(json.dumps(told | {"files": files}))
+    done = program.run(
+        "from types import SimpleNamespace as N\n"
+        "from pyspark.core.context import SparkContext\n"
+        "from pyspark.conf import SparkConf\n"
+        f"spark_files = N(getRootDirectory=lambda: {str(program.directory / 'spark')!r})\n"
+        "SparkContext._jvm = N(org=N(apache=N(spark=N(SparkFiles=spark_files))))\n"
+        "SparkContext(SparkConf().setMaster('yarn'))\n"
+    )
+    assert done.returncode == 0, done.stderr
+    found = {path.name: path.read_text() for path in (program.directory / "spark").iterdir()}
+    assert found == {"a.txt": "container/a.txt", "b.txt": "spark/b.txt"}

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yarnspec.errors import UsageError
+from yarnspec.plan import USERS_HADOOP_CONF
 from yarnspec.yarn.hadoop.hadoop_conf import (
     AM_EXPIRY_KEY,
     ATTEMPTS_KEY,
@@ -33,8 +34,9 @@ def write_site(directory: Path, name: str, values: dict[str, str], *, final: fro
 
 
 def test_a_missing_directory_is_a_usage_error_that_says_what_to_export(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="HADOOP_CONF_DIR is not set"):
-        HadoopConf.read({})
+    for nothing in ({}, {"HADOOP_CONF_DIR": ""}, {"HADOOP_CONF_DIR": ":", "YARN_CONF_DIR": " "}):
+        with pytest.raises(UsageError, match="HADOOP_CONF_DIR is not set"):
+            HadoopConf.read(nothing)
     with pytest.raises(UsageError, match="not a directory"):
         HadoopConf.read({"HADOOP_CONF_DIR": str(tmp_path / "nowhere")})
     with pytest.raises(UsageError, match=r"none of core-site\.xml"):
@@ -58,7 +60,7 @@ def test_both_variables_are_class_path_entries_of_which_the_first_file_of_a_name
     assert (conf.default_fs, conf.rm_addresses()[0].url) == ("hdfs://one", "http://rm:8088")
     assert conf.get("only.in.the.second") is None
     with zipfile.ZipFile(write_conf_jar(conf, tmp_path / "conf.jar", {})) as jar:
-        sites = {name for name in jar.namelist() if name.endswith("-site.xml")}
+        sites = {name for name in jar.namelist() if name.endswith("-site.xml") and "/" not in name}
         assert sites == {"core-site.xml", "hive-site.xml", "yarn-site.xml"}
         assert b"hdfs://one" in jar.read("core-site.xml")
     # Hadoop's scripts get the same files as one directory.
@@ -81,7 +83,7 @@ def test_a_further_file_that_may_not_be_read_is_left_out(tmp_path: Path, monkeyp
     monkeypatch.setattr(os, "access", lambda path, mode: "hiveserver2" not in str(path) and may(path, mode))
     jar = write_conf_jar(HadoopConf.from_directories([tmp_path]), tmp_path / "conf.jar", {})
     with zipfile.ZipFile(jar) as shipped:
-        assert [name for name in shipped.namelist() if name.endswith("-site.xml")] == ["core-site.xml"]
+        assert not [name for name in shipped.namelist() if "hiveserver2" in name]
 
 
 def test_yarn_conf_dir_alone_is_the_configuration(tmp_path: Path) -> None:
@@ -89,6 +91,21 @@ def test_yarn_conf_dir_alone_is_the_configuration(tmp_path: Path) -> None:
     conf = HadoopConf.read({"YARN_CONF_DIR": str(tmp_path), "HADOOP_CONF_DIR": ""})
     assert conf.rm_addresses()[0].url == "http://rm:8088"
     assert conf.environ == {"HADOOP_CONF_DIR": str(tmp_path)}
+
+
+def test_site_files_beside_sparks_configuration_come_first_as_on_sparks_class_path(tmp_path: Path) -> None:
+    hadoop, spark, plain = (tmp_path / name for name in ("hadoop", "spark", "plain"))
+    for directory in (hadoop, spark, plain):
+        directory.mkdir()
+    write_site(hadoop, "core-site.xml", {"fs.defaultFS": "hdfs://one", "a": "b"})
+    write_site(hadoop, "yarn-site.xml", {"yarn.resourcemanager.hostname": "rm"})
+    write_site(spark, "core-site.xml", {"fs.defaultFS": "hdfs://other"})
+    environ = {"HADOOP_CONF_DIR": str(hadoop)}
+    conf = HadoopConf.read(environ, sparks=spark)
+    assert conf.directories == (spark, hadoop)
+    assert (conf.default_fs, conf.get("a"), conf.get("yarn.resourcemanager.hostname")) == ("hdfs://other", None, "rm")
+    assert HadoopConf.read(environ, sparks=plain).directories == (hadoop,)
+    assert HadoopConf.read(environ, sparks=tmp_path / "none").directories == (hadoop,)
 
 
 def test_values_resolve_other_keys_the_environment_and_hadoops_defaults(tmp_path: Path) -> None:
@@ -225,6 +242,9 @@ def test_the_shipped_jar_has_the_overrides_even_over_final_ones_and_keeps_values
     assert shipped.get(AM_EXPIRY_KEY) == "2000"
     assert shipped.get("fs.defaultFS") == "hdfs://nn"
     assert shipped.get("x") == "/elsewhere/x"
+    # What the program starts has none of our classes.
+    users = HadoopConf.from_directories([unpacked / USERS_HADOOP_CONF])
+    assert dict(users.items()) == dict(conf.items())
     for_spark = {item.name: item.value for item in read_site_file(unpacked / "__spark_hadoop_conf__.xml")}
     assert for_spark["fs.defaultFS"] == "hdfs://nn"
     assert not for_spark.keys() & conf.placement_overrides().keys()

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from yarnspec.errors import UsageError
-from yarnspec.plan import HADOOP_CONF_JAR_FILE
+from yarnspec.plan import HADOOP_CONF_DIRECTORY, HADOOP_CONF_JAR_FILE
 
 _CONTAINER_ID = re.compile(r"container_(?:e\d+_)?(\d+)_(\d+)_(\d+)_(\d+)")
 
@@ -61,7 +61,7 @@ class AmContainer(msgspec.Struct, frozen=True, kw_only=True):
 
     def unpack_hadoop_configuration(self) -> Path:
         """The shipped Hadoop configuration as a directory, for what reads HADOOP_CONF_DIR."""
-        target = self.directory / "hadoop-conf"
+        target = self.directory / HADOOP_CONF_DIRECTORY
         with zipfile.ZipFile(self.directory / HADOOP_CONF_JAR_FILE) as jar:
             jar.extractall(target)
         return target

@@ -14,7 +14,6 @@ from yarnspec.core.messages.events import Event
 from yarnspec.plan import OWN_NAMES, SPARK_PROPERTIES_FILE, SPARK_SECRET_FILE, Plan
 from yarnspec.spark import properties
 from yarnspec.spark.driver import PLANNED, DriverExit, DriverProcess
-from yarnspec.spark.last_words import exception_line
 
 _NO_CONTEXT = 13
 """Spark's own exit code for it."""
@@ -36,7 +35,11 @@ class DriverEpoch:
         self._address = f"{place.host}:{self.port}"
         self._properties = place.directory / f"{OWN_NAMES}spark.properties"
         self._driver = DriverProcess(
-            plan, directory=place.directory, log_directory=place.log_directory, properties=self._properties
+            plan,
+            application_id=place.application_id,
+            directory=place.directory,
+            log_directory=place.log_directory,
+            properties=self._properties,
         )
         self._stopping = False
         self._ready = False
@@ -128,8 +131,7 @@ class DriverEpoch:
         if end.crashed:
             self.post(events.DriverLost(exit_code=end.exit_code, reason=_why(end), killed=end.killed))
         else:
-            reason = exception_line(end.traceback)
-            self.post(events.DriverFinished(exit_code=end.exit_code, reason=reason, traceback=end.traceback))
+            self.post(events.DriverFinished(exit_code=end.exit_code, reason=end.reason, traceback=end.traceback))
 
 
 def _why(end: DriverExit) -> str:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from yarnspec.errors import NotAllowed, NotFound
 from yarnspec.gateway.application.handle import Application
+from yarnspec.gateway.cluster.access import hadoop_conf
 from yarnspec.journal.directory import JOURNAL_DIRECTORY, JournalDirectory
 from yarnspec.yarn.files.cluster_files import Files, open_files, path_of
 from yarnspec.yarn.files.local_files import LocalFiles
-from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
 
 
 def journal_of(application: Application) -> JournalDirectory:
@@ -31,7 +31,7 @@ def journal_at(location: str) -> JournalDirectory:
     """The journal in a local directory, or at an ``hdfs://`` URI; also when that is of the application's history."""
     files: Files
     if "://" in location or location.startswith("file:"):
-        files, path = open_files(HadoopConf.read(), location), path_of(location)
+        files, path = open_files(hadoop_conf(), location), path_of(location)
     else:
         files, path = LocalFiles(), str(Path(location).absolute())
     for candidate in (f"{path.rstrip('/')}/{JOURNAL_DIRECTORY}", path):

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from functools import cached_property
 
 from yarnspec.observe.log.history import History
 from yarnspec.options import Options
+from yarnspec.spark.runtime import conf_directory
 from yarnspec.yarn.files.cluster_blocks import ClusterBlocks
 from yarnspec.yarn.files.cluster_files import Files, open_files, path_of
 from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
 from yarnspec.yarn.hadoop.option_files import load_options
 from yarnspec.yarn.rm.resource_manager import ResourceManager
+
+
+def hadoop_conf() -> HadoopConf:
+    """The Hadoop configuration of ``HADOOP_CONF_DIR``, and before it that of Spark's configuration directory."""
+    return HadoopConf.read(sparks=conf_directory(os.environ))
 
 
 class Cluster:
@@ -23,7 +30,7 @@ class Cluster:
     @classmethod
     def from_environment(cls, settings: Options | None = None) -> Cluster:
         """The cluster of ``HADOOP_CONF_DIR``; without ``settings``, the options that hold on this machine."""
-        return cls(HadoopConf.read(), settings or load_options().options)
+        return cls(hadoop_conf(), settings or load_options().options)
 
     def close(self) -> None:
         """Close the connections; they are opened again when needed."""

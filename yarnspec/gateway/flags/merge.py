@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from yarnspec.aliases import ALIASES
 from yarnspec.errors import UsageError
 from yarnspec.gateway.flags import javaproperties
 from yarnspec.gateway.flags.request import FLAGS
+from yarnspec.spark.runtime import conf_directory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,6 +47,7 @@ OLD_NAMES = (
 # Masters of Spark 1 and 2 that say the deploy mode as well.
 OLD_MASTERS = {"yarn-client": "client", "yarn-cluster": "cluster"}
 
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 # Spark's default of spark.redaction.regex.
 _REDACTED = "*********(redacted)"
 _USER_OF_ADDRESS = re.compile(r"(?<=://)[^/@,\s]+@")
@@ -65,6 +66,7 @@ def merge(request: SubmitRequest, environ: Mapping[str, str]) -> Merged:
     """Merge: flags win over ``--conf``, that over files of properties, those over the environment's variables."""
     properties: dict[str, str] = {}
     origins: dict[str, str] = {}
+    warnings: list[str] = []
 
     def add(values: Mapping[str, str], origin: str | Mapping[str, str]) -> None:
         for key, value in values.items():
@@ -76,12 +78,12 @@ def merge(request: SubmitRequest, environ: Mapping[str, str]) -> Merged:
             add({key: environ[variable]}, f"environment {variable}")
     defaults = defaults_file(environ)
     if defaults is not None and (request.properties_file is None or request.load_spark_defaults):
-        add(read_properties(defaults, DEFAULTS_FILE), f"file {defaults}")
+        add(read_properties(defaults, DEFAULTS_FILE, warnings), f"file {defaults}")
     if request.properties_file is not None:
         path = Path(request.properties_file)
-        add(read_properties(path, "--properties-file"), f"file {path}")
+        add(read_properties(path, "--properties-file", warnings), f"file {path}")
     for name in request.extra_properties_files:
-        add(read_properties(Path(name), "--extra-properties-file"), f"file {name}")
+        add(read_properties(Path(name), "--extra-properties-file", warnings), f"file {name}")
     add(request.conf, "--conf")
     for flag in FLAGS:
         value = getattr(request, flag.field) if flag.field and flag.spark_property else None
@@ -89,7 +91,7 @@ def merge(request: SubmitRequest, environ: Mapping[str, str]) -> Merged:
             text = ",".join(value) if isinstance(value, tuple) else str(value)
             add({flag.spark_property: text}, flag.names[0])
     foreign = [key for key in properties if not key.startswith("spark.")]
-    warnings = [
+    warnings += [
         f"{key} ({origins[key]}) is ignored: a Spark property begins with 'spark.'"
         + (f"; as an option of yarnspec's it takes effect: --set {key}={properties[key]}" if key in ALIASES else "")
         for key in foreign
@@ -121,21 +123,6 @@ def _of_an_old_master(properties: Mapping[str, str], origins: Mapping[str, str])
     return chosen, said
 
 
-def conf_directory(environ: Mapping[str, str]) -> Path | None:
-    """Find Spark's configuration directory as spark-submit does, or None when it is not there."""
-    if environ.get("SPARK_CONF_DIR"):
-        found = Path(environ["SPARK_CONF_DIR"])
-    elif environ.get("SPARK_HOME"):
-        found = Path(environ["SPARK_HOME"]) / "conf"
-    else:
-        package = importlib.util.find_spec("pyspark")
-        places = package.submodule_search_locations if package else None
-        if not places:
-            return None
-        found = Path(places[0]) / "conf"
-    return found if found.is_dir() else None
-
-
 def defaults_file(environ: Mapping[str, str]) -> Path | None:
     """Find ``spark-defaults.conf``, or None when there is none."""
     directory = conf_directory(environ)
@@ -144,12 +131,22 @@ def defaults_file(environ: Mapping[str, str]) -> Path | None:
     return directory / DEFAULTS_FILE
 
 
-def read_properties(path: Path, flag: str) -> dict[str, str]:
-    """Read one file of properties; raise UsageError when it cannot be read."""
+def read_properties(path: Path, flag: str, warnings: list[str]) -> dict[str, str]:
+    """Read one file of properties; raise UsageError when it cannot be read.
+
+    Bytes that are not UTF-8 are replaced, as Spark does: most stand in comments. A warning names properties with some.
+    """
     try:
-        return javaproperties.parse(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raw = path.read_bytes()
+        text = raw.decode("utf-8", "replace")
+        properties = javaproperties.parse(text)
+    except (OSError, ValueError) as error:
         raise UsageError(f"{flag} {path}: cannot be read: {error}") from error
+    if text.encode() != raw:
+        replaced = sorted(key for key, value in properties.items() if _REPLACEMENT in key + value)
+        if replaced:
+            warnings.append(f"{flag} {path}: not all bytes are UTF-8 and some are replaced, in {', '.join(replaced)}")
+    return properties
 
 
 def is_secret(key: str, value: str = "") -> bool:

@@ -183,6 +183,7 @@ def _plan(
             primary=translation.program,
             arguments=tuple(argument.encode("utf-8", "surrogateescape") for argument in request.arguments),
             python_files=translation.python_files,
+            files=translation.listed_files,
         ),
         executors=sizes.executor,
         initial_executors=sizes.initial_executors,

@@ -29,7 +29,8 @@ def as_archive(source: Path, directory: Path, say: Callable[[str], None]) -> Pat
         UsageError: something in ``source`` cannot be read, or there is no room in ``directory``.
     """
     if source.is_dir():
-        return _packed(source, _place(directory), say)
+        # '..' is no name.
+        return _packed(source.resolve() if source.name == ".." else source, _place(directory), say)
     if source.suffix.lower() != ".whl":
         return source
     if not zipfile.is_zipfile(source):
@@ -39,12 +40,21 @@ def as_archive(source: Path, directory: Path, say: Callable[[str], None]) -> Pat
     return renamed
 
 
+def is_package(source: Path) -> bool:
+    """Tell whether a directory is a Python package, which is imported by its own name."""
+    return source.name.isidentifier() and (source / "__init__.py").is_file()
+
+
 def _place(directory: Path) -> Path:
     return Path(tempfile.mkdtemp(prefix="python-", dir=directory)) / "python.zip"
 
 
 def _packed(source: Path, archive: Path, say: Callable[[str], None]) -> Path:
-    """Write a directory's contents, without hidden files and bytecode; the same bytes for the same contents."""
+    """Write a directory's contents, without hidden files and bytecode; the same bytes for the same contents.
+
+    A package goes below its name, so that this can be imported.
+    """
+    beginning = source.parent if is_package(source) else source
     try:
         files = {path: path.stat() for path in _files(source, frozenset({source.resolve()}))}
     except OSError as error:
@@ -58,7 +68,7 @@ def _packed(source: Path, archive: Path, say: Callable[[str], None]) -> Path:
     try:
         with zipfile.ZipFile(archive, "w") as packed:
             for path, found in files.items():
-                _add(packed, path, found, source)
+                _add(packed, path, found, source, str(path.relative_to(beginning)))
     except OSError as error:
         raise UsageError(
             f"--py-files {source}: it cannot be packed in {archive.parent}: {error.strerror}; let TMPDIR name a "
@@ -67,9 +77,9 @@ def _packed(source: Path, archive: Path, say: Callable[[str], None]) -> Path:
     return archive
 
 
-def _add(packed: zipfile.ZipFile, path: Path, found: os.stat_result, source: Path) -> None:
+def _add(packed: zipfile.ZipFile, path: Path, found: os.stat_result, source: Path, name: str) -> None:
     # Without a time of its own: that of 1980, with which a ZipInfo begins.
-    info = zipfile.ZipInfo(str(path.relative_to(source)))
+    info = zipfile.ZipInfo(name)
     info.compress_type = zipfile.ZIP_DEFLATED
     info.external_attr = (found.st_mode & 0o777) << 16
     info.file_size = found.st_size

@@ -13,6 +13,7 @@ import msgspec
 
 from yarnspec import plan
 from yarnspec.errors import UsageError
+from yarnspec.gateway.translation.packing import is_package
 
 Place = Literal["gateway", "cluster", "host", "web"]
 Kind = Literal["FILE", "ARCHIVE"]
@@ -109,7 +110,14 @@ def _exists(path: str, entry: str, flag: str) -> bool:
 
 
 def _local(path: str, entry: str, flag: str, *, directories: bool) -> list[str]:
-    found = [path] if _exists(path, entry, flag) else sorted(glob.glob(path))  # noqa: PTH207 - absolute patterns too
+    if _exists(path, entry, flag):
+        found = [path]
+    else:
+        # As in Spark, a pattern means files. Python's packages are the only directories that anybody can mean by one.
+        fit = sorted(glob.glob(path))  # noqa: PTH207 - absolute patterns too
+        found = [each for each in fit if not Path(each).is_dir() or (directories and is_package(Path(each)))]
+        if fit and not found:
+            raise UsageError(f"{flag} {entry}: no file fits, only directories; name the files in them")
     if not found:
         raise UsageError(f"{flag} {entry}: there is no such file")
     for each in found:
@@ -131,6 +139,10 @@ class Hold:
     def __init__(self) -> None:
         self._by_link: dict[str, ShippedFile] = {}
         self.warnings: list[str] = []
+        self.modules: list[Named] = []
+        """What Python may be able to import in the containers."""
+        self.listed: dict[str, None] = {}
+        """The links of files and archives."""
         self._python: dict[str, str] = {}
 
     def python_path(self) -> tuple[str, ...]:
@@ -150,11 +162,15 @@ class Hold:
         if not program.endswith(".py"):
             raise UsageError(f"{program}: yarnspec runs PySpark programs, files that end in .py")
         (named,) = resolve(program, "program")[:1]
-        return self._submit_argument(named, "program", _PROGRAM_NAME)
+        return self._submit_argument(named, "program", _PROGRAM_NAME, executors=False)
 
     def submit_list(self, entries: tuple[str, ...], flag: str) -> tuple[str, ...]:
-        """Load jars, which the driver serves; return their names for spark-submit there."""
-        names = [self._submit_argument(named, flag) for entry in entries for named in resolve(entry, flag)]
+        """Load jars for every container; return their names for spark-submit in the AM container."""
+        names = [
+            self._submit_argument(named, flag, _PLAIN_NAME, executors=True)
+            for entry in entries
+            for named in resolve(entry, flag)
+        ]
         return tuple(dict.fromkeys(names))
 
     def python_list(self, entries: tuple[str, ...], flag: str) -> tuple[str, ...]:
@@ -163,6 +179,7 @@ class Hold:
         for entry in entries:
             for named in resolve(entry, flag, directories=True):
                 self._check_python(named, entry, flag)
+                self.modules.append(named)
                 if named.place == "web":
                     left.append(named.location)
                 elif named.place == "host":
@@ -199,6 +216,8 @@ class Hold:
         left: list[str] = []
         for entry in entries:
             for named in resolve(entry, flag):
+                if named.file_name().endswith(".py"):
+                    self.modules.append(named)
                 if named.place == "web":
                     left.append(named.location)
                 elif named.place == "host":
@@ -211,7 +230,7 @@ class Hold:
                 else:
                     if kind == "ARCHIVE" and not named.file_name().lower().endswith(_ARCHIVE_ENDINGS):
                         raise UsageError(f"{flag} {entry}: YARN unpacks only {', '.join(_ARCHIVE_ENDINGS)}")
-                    self.load(named, flag, kind, executors=True)
+                    self.listed[self.load(named, flag, kind, executors=True)] = None
         return tuple(left)
 
     def load(self, named: Named, flag: str, kind: Kind = "FILE", *, executors: bool, link: str | None = None) -> str:
@@ -233,10 +252,12 @@ class Hold:
             self.warnings.append(f"{flag} {named.location}: ignored, since '{name}' is {earlier.source} already")
         return name
 
-    def _submit_argument(self, named: Named, flag: str, kept: re.Pattern[str] = _PLAIN_NAME) -> str:
-        return named.location if named.place in ("web", "host") else self._plainly(named, flag, kept)
+    def _submit_argument(self, named: Named, flag: str, kept: re.Pattern[str], *, executors: bool) -> str:
+        if named.place in ("web", "host"):
+            return named.location
+        return self._plainly(named, flag, kept, executors=executors)
 
-    def _plainly(self, named: Named, flag: str, kept: re.Pattern[str], *, executors: bool = False) -> str:
+    def _plainly(self, named: Named, flag: str, kept: re.Pattern[str], *, executors: bool) -> str:
         # A link asked for is for --files and --archives; other files keep their own names, as in spark-submit.
         named = msgspec.structs.replace(named, link=None)
         name = named.file_name()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from yarnspec.errors import UsageError
-from yarnspec.gateway.flags.merge import conf_directory, merge, redact
+from yarnspec.gateway.flags.merge import merge, redact
 from yarnspec.gateway.flags.request import FLAGS
 from yarnspec.gateway.translation import (
     bounds,
@@ -34,11 +34,12 @@ from yarnspec.gateway.translation.cluster_paths import (
     spark_jars,
     unusual_references,
 )
+from yarnspec.gateway.translation.neighbours import warn_of_modules_left_behind
 from yarnspec.gateway.translation.python_choice import PythonChoice
 from yarnspec.gateway.translation.shipping import Hold, Named, ShippedFile, resolve
 from yarnspec.gateway.translation.sizes import duration_ms, truth, whole_number
 from yarnspec.options import Options, suggest
-from yarnspec.spark.runtime import DEPLOY_MODE_KEY, MASTER
+from yarnspec.spark.runtime import DEPLOY_MODE_KEY, MASTER, conf_directory
 from yarnspec.spark.variables import in_each_container
 
 if TYPE_CHECKING:
@@ -78,7 +79,10 @@ _CONSUMED = frozenset(
     }
 )
 # Files of Spark's configuration directory that driver and executors look for on their class path.
-_CONF_FILES = ("log4j2.properties", "log4j2.xml", "metrics.properties", "hive-site.xml", "fairscheduler.xml")
+_CONF_FILES = (
+    *(f"log4j2.{ending}" for ending in ("properties", "xml", "yaml", "yml", "json", "jsn")),
+    *("metrics.properties", "hive-site.xml", "fairscheduler.xml"),
+)
 _LOG_LINKS = "spark.yarn.includeDriverLogsLink"
 _CONTEXT_WAIT = "spark.yarn.am.waitTime"
 # Spark's "never forgotten".
@@ -128,6 +132,7 @@ class Translation(msgspec.Struct, frozen=True, kw_only=True):
     exclude_hosts: tuple[str, ...]
     program: str
     python_files: tuple[str, ...]
+    listed_files: tuple[str, ...]
     files: tuple[ShippedFile, ...]
     spark_jars: SparkJars | None
     python: PythonChoice
@@ -213,7 +218,11 @@ def translate(
     return Translation(
         properties=properties,
         origins=origins,
-        warnings=(*warnings, *hold.warnings),
+        warnings=(
+            *warnings,
+            *hold.warnings,
+            *warn_of_modules_left_behind(resolve(request.program, "program")[0], hold.modules),
+        ),
         yarn=_yarn_settings(request, given, translated),
         options=translated,
         deploy_mode=deploy_mode,
@@ -223,6 +232,7 @@ def translate(
         exclude_hosts=_exclude_hosts(request, given),
         program=program,
         python_files=hold.python_files(),
+        listed_files=tuple(hold.listed),
         files=hold.files(),
         spark_jars=jars,
         python=python,

@@ -51,16 +51,17 @@ def _die_with_the_jvm() -> None:
 def _note_an_orderly_end(note: Path) -> None:
     """A program may choose the exit code of a killed process; that it chose is told by what it leaves here.
 
-    The note holds the code where it is known. A program that an error ended has chosen nothing: the error may well be
-    that its JVM was gone. Of such an end the note holds the error, of which a log can hold megabytes.
+    The note holds the code where it is known, and what the program said with it (``sys.exit("no input")``). A program
+    that an error ended has chosen nothing: the error may well be that its JVM was gone. Of such an end the note holds
+    the error, of which a log can hold megabytes.
     """
     program = os.getpid()
-    chosen: list[int] = []
+    chosen: list[dict[str, Any]] = []
     exit_by_name, exit_at_once = sys.exit, os._exit
 
     def write() -> None:
         if os.getpid() == program:
-            found: dict[str, Any] = {"exit_code": chosen[-1] if chosen else None}
+            found: dict[str, Any] = chosen[-1] if chosen else {"exit_code": None}
             with contextlib.suppress(Exception):
                 error = getattr(sys, "last_value", None)
                 if error is not None:
@@ -70,11 +71,16 @@ def _note_an_orderly_end(note: Path) -> None:
 
     def noted_exit(status: Any = None, /) -> Any:
         # An exit value that is no number is printed and becomes 1; a caller may still catch it and go on.
-        chosen[:] = [0 if status is None else status & 0xFF if isinstance(status, int) else 1]
+        if status is None or isinstance(status, int):
+            chosen[:] = [{"exit_code": (status or 0) & 0xFF}]
+        else:
+            chosen[:] = [{"exit_code": 1}]
+            with contextlib.suppress(Exception):  # its own __str__
+                chosen[0]["said"] = _shortened(str(status))
         exit_by_name(status)
 
     def noted_exit_at_once(status: int) -> Any:
-        chosen[:] = [status & 0xFF]
+        chosen[:] = [{"exit_code": status & 0xFF}]
         write()
         exit_at_once(status)
 
@@ -110,14 +116,22 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _text(error: BaseException) -> str:
-    text = "".join(traceback.format_exception_only(error))
-    if len(text) > _KEPT_CHARACTERS:
-        text = text[: _KEPT_CHARACTERS // 2] + "…" + text[-_KEPT_CHARACTERS // 2 :]
+    text = _shortened("".join(traceback.format_exception_only(error)))
     for cause in _causes(error):
         said = "".join(traceback.format_exception_only(cause))[:_KEPT_OF_A_CAUSE].rstrip()
         last = traceback.extract_tb(cause.__traceback__, -1)
         where = f' (File "{last[0].filename}", line {last[0].lineno}, in {last[0].name})' if last else ""
-        text += f"Caused by: {said}{where}\n"
+        text += _writable(f"Caused by: {said}{where}\n")
+    return text
+
+
+def _shortened(text: str) -> str:
+    if len(text) > _KEPT_CHARACTERS:
+        text = text[: _KEPT_CHARACTERS // 2] + "…" + text[-_KEPT_CHARACTERS // 2 :]
+    return _writable(text)
+
+
+def _writable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -317,6 +331,25 @@ def _leave_to_executors(expanded: list[str]) -> None:
     SparkContext._initialize_context = initialize
 
 
+def _show_files(files: list[str]) -> None:
+    """Have ``SparkFiles.get(name)`` find shipped files in the driver, as it does in tasks, which YARN has put there."""
+    if not files:
+        return
+    from pyspark.core.context import SparkContext
+
+    original = SparkContext._initialize_context
+
+    def initialize(self: Any, jconf: Any) -> Any:
+        context = original(self, jconf)
+        there = Path(self._jvm.org.apache.spark.SparkFiles.getRootDirectory())
+        for path in map(Path, files):
+            with contextlib.suppress(OSError):  # Spark has added one of this name
+                (there / path.name).symlink_to(path)
+        return context
+
+    SparkContext._initialize_context = initialize
+
+
 def _instead(key: str, sized: list[str]) -> str:
     return f"; give yours to the submit ({_FLAGS.get(key, '--conf')})" if key in sized else ""
 
@@ -420,6 +453,7 @@ def _guard(told: dict[str, Any], report: Path) -> None:
 def _hold_on_to_pyspark() -> None:
     told = json.loads(Path(os.environ["YARNSPEC_OWNED_KEYS"]).read_text(encoding="utf-8"))
     _leave_to_executors(told["expanded"])
+    _show_files(told["files"])
     _import_wheels()
     if told["recovery"]:
         _pickle_alike()

@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from yarnspec.errors import UsageError
+from yarnspec.plan import USERS_HADOOP_CONF
 from yarnspec.yarn.hadoop.site_files import Property, read_site_file, render_site_file
 
 PLACEMENT_PROVIDER = "org.yarnspec.rm.PlacementProxyProvider"
@@ -97,16 +98,21 @@ class HadoopConf:
                     finals.add(item.name)
 
     @classmethod
-    def read(cls, environ: Mapping[str, str] = os.environ) -> HadoopConf:
-        """Read the files of the directories in ``HADOOP_CONF_DIR`` and ``YARN_CONF_DIR``."""
-        if not any(environ.get(name) for name in DIRECTORY_VARIABLES):
+    def read(cls, environ: Mapping[str, str] = os.environ, *, sparks: Path | None = None) -> HadoopConf:
+        """Read the files of the directories in ``HADOOP_CONF_DIR`` and ``YARN_CONF_DIR``.
+
+        ``sparks`` is Spark's configuration directory. If it has site files they come first, as on Spark's class path.
+        """
+        directories, missing = configuration_directories(environ)
+        if missing and not directories:
+            raise UsageError(f"{'; '.join(missing)}.")
+        if not directories:
             raise UsageError(
                 "HADOOP_CONF_DIR is not set: export it as the directory with your cluster's core-site.xml and "
                 "yarn-site.xml."
             )
-        directories, missing = configuration_directories(environ)
-        if not directories:
-            raise UsageError(f"{'; '.join(missing)}.")
+        if sparks is not None and any(sparks.glob("*-site.xml")):
+            directories = (sparks, *directories)
         return cls.from_directories(directories, environ)
 
     @classmethod
@@ -341,8 +347,12 @@ def system_user() -> str:
 
 
 def write_conf_jar(conf: HadoopConf, path: Path, overrides: Mapping[str, str]) -> Path:
-    """A jar with the site files and our overrides, for the class path of Skein's AM (readable by its owner only)."""
+    """A jar with the site files and our overrides, for the class path of Skein's AM (readable by its owner only).
+
+    Below ``USERS_HADOOP_CONF`` it has them without our overrides.
+    """
     files = {**conf.rendered_files(overrides), _SPARKS_FILE: conf.as_one_file(overrides)}
+    files |= {f"{USERS_HADOOP_CONF}/{name}": content for name, content in conf.rendered_files({}).items()}
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as raw, zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as jar:
         for name, content in sorted(files.items()):
