@@ -29,8 +29,8 @@ def command(*, application: str, form: Form, settings: Options) -> None:
         killed = found.kill()
         state = found.status().state
     if not killed:
-        click.echo(f"{application} had ended already", err=True)
+        click.echo(f"{found.id} had ended already", err=True)
     if form == "table":
-        click.echo(f"{application} {state}")
+        click.echo(f"{found.id} {state}")
     else:
-        print_document({"schema": 1, "application_id": application, "state": state, "killed": killed}, form)
+        print_document({"schema": 1, "application_id": found.id, "state": state, "killed": killed}, form)
