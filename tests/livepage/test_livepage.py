@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -104,6 +105,22 @@ def test_records_that_stand_twice_in_the_copy_count_once(tmp_path: Path, negotia
     write(tmp_path, records[2:])
     assert page.now().body.count(">Warn</th>") == 1
     assert "has all 5." in page.now().body
+
+
+def test_a_long_copy_is_never_in_memory_as_a_whole(tmp_path: Path, negotiator: Negotiator) -> None:
+    page = follower(tmp_path, negotiator)
+    [*_, last] = told(attempt(), commands.Warn(reason="a long one " * 100))
+    write(tmp_path, [last])
+    page.now()
+    write(tmp_path, [last] * 8_000)
+    size_bytes = (tmp_path / copied_events(1)).stat().st_size
+    tracemalloc.start()
+    try:
+        page.now()
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak_bytes < size_bytes / 4
 
 
 def test_a_copy_that_stopped_is_told(tmp_path: Path, negotiator: Negotiator) -> None:
