@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from integration import browser
 from integration.sections import SECTIONS
 from tests.observe.page.records_to_draw import START_MS, attempt, drawn, folded, recorded, task, told
 from yarnspec.core.messages import commands, events
-from yarnspec.observe.forms.records import Record
+from yarnspec.observe.forms.records import Record, decode, encode
 from yarnspec.observe.page.page import Live, body, page, page_around
 
 if TYPE_CHECKING:
@@ -46,6 +47,22 @@ def test_it_can_be_read(report: Path, width: int, dark: bool) -> None:
         assert (said, asked) == ([], [])
         assert not browser.faults(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_long_names_of_hosts_leave_room_for_the_numbers(tmp_path: Path) -> None:
+    name = rb"ip-10-20-002-1\1.eu-central-1.compute.internal"
+    file = tmp_path / "long.html"
+    records = [decode(re.sub(rb"\bhost(\d)\b", name, encode(one))) for one in recorded(18)]
+    file.write_text(drawn(records), encoding="utf-8")
+    cut = """cells => cells.filter(one => one.getBoundingClientRect().right > one.closest(".scroll")
+        .getBoundingClientRect().right).map(one => one.textContent)"""
+    with browser.browser_page(file.as_uri(), width=browser.NARROW) as (page, _, _):
+        page.screenshot(path=browser.shot("long-names"), full_page=True)
+        for cells in ("#hosts tbody td.n:nth-of-type(2)", "#copies tbody td:nth-of-type(2)"):
+            assert page.locator(cells).count()
+            assert page.locator(cells).evaluate_all(cut) == []
+        page.set_viewport_size({"width": browser.WIDE, "height": 900})
+        assert page.locator(".scroll th, .scroll td").evaluate_all(cut) == []
 
 
 def test_the_keyboard_is_enough(report: Path) -> None:
