@@ -17,7 +17,6 @@ from tests.observe.page.records_to_draw import APP, attempt, begun, recorded, ta
 from yarnspec.core.messages import commands, events
 from yarnspec.errors import ClusterUnreachable
 from yarnspec.gateway.application.handle import Application
-from yarnspec.gateway.report.application_report import application_report
 from yarnspec.livepage.history_page import write_report
 from yarnspec.livepage.page_follower import Drawn, Follower
 from yarnspec.livepage.server import NEWS, SAME, make_app
@@ -252,7 +251,7 @@ def test_the_last_live_page_and_the_report_have_the_same_sections(
         "FINISHED", "SUCCEEDED", id=APP, started_ms=records[0].time_ms, finished_ms=last
     )
     application = Application(APP, cluster, pause=lambda _: None)
-    told_at_the_end = sections(application_report(application))
+    told_at_the_end = sections(application.page())
 
     live = follower(tmp_path, negotiator)
     for epoch, those in by_epoch.items():
