@@ -23,14 +23,18 @@ Example:
 def command(*, application: str, form: Form, settings: Options) -> None:
     """End an application: its driver, its executors, and its files in the staging directory.
 
-    Its output, its events and its logs stay. The command leaves an application that has ended as it is.
+    Its output, its events and its logs stay. The command leaves an application that has ended as it is. With the option
+    history.report the command writes the application's page into its history directory.
     """
     with Application.from_id(application, settings=settings) as found:
         killed = found.kill()
-        state = found.status().state
+        document = found.status()
     if not killed:
-        click.echo(f"{application} had ended already", err=True)
+        click.echo(f"{found.id} had ended already", err=True)
     if form == "table":
-        click.echo(f"{application} {state}")
+        click.echo(f"{found.id} {document.state}")
+        if killed and document.links.report is not None:
+            click.echo(f"its report: {document.links.report}", err=True)
     else:
-        print_document({"schema": 1, "application_id": application, "state": state, "killed": killed}, form)
+        about = {"application_id": found.id, "state": document.state, "killed": killed}
+        print_document({"schema": 1, **about}, form)

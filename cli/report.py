@@ -13,7 +13,6 @@ from yarnspec.cli.printing import settings_options
 from yarnspec.errors import UsageError
 from yarnspec.gateway.application.handle import Application
 from yarnspec.gateway.cluster.application_list import LAST
-from yarnspec.gateway.report.application_report import application_report
 from yarnspec.gateway.report.log_report import log_report
 from yarnspec.ids import is_application_id
 from yarnspec.options import Options
@@ -53,7 +52,7 @@ def command(*, what: str, file: str | None, show: bool, settings: Options) -> No
         raise UsageError(message)
     else:
         with Application.from_id(what, settings=settings) as found:
-            name, text = found.id, application_report(found)
+            name, text = found.id, found.page()
     if file == "-":
         click.echo(text, nl=False)
         return

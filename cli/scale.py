@@ -39,8 +39,8 @@ def command(*, application: str, least: int, most: int, force: bool, form: Form,
     with Application.from_id(application, settings=settings) as found:
         answer = found.scale(least, most, force=force)
     if form == "table":
-        click.echo(f"{application}: {least} to {most} executors")
+        click.echo(f"{found.id}: {least} to {most} executors")
         click.echo(plain(answer.reason).plain, err=True)
     else:
-        document = {"application_id": application, "min": least, "max": most, "reason": answer.reason}
+        document = {"application_id": found.id, "min": least, "max": most, "reason": answer.reason}
         print_document({"schema": 1, **document}, form)

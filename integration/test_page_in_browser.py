@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,13 +10,17 @@ import pytest
 
 from integration import browser
 from integration.sections import SECTIONS
-from tests.observe.page.records_to_draw import START_MS, attempt, drawn, folded, recorded, told
+from tests.observe.page.records_to_draw import START_MS, attempt, drawn, folded, recorded, task, told
+from yarnspec.core.messages import commands, events
+from yarnspec.observe.forms.records import Record, decode, encode
 from yarnspec.observe.page.page import Live, body, page, page_around
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Route
+    from playwright.sync_api import Page, Route
 
 PROXIED = "http://rm.example/proxy/application_1/"
+STAGE = events.StageStarted(stage=0, stage_attempt=0, name="count", tasks=2)
+END = commands.FinishApplication(reason="the program ended", status="SUCCEEDED", exit_code=0)
 
 pytestmark = pytest.mark.skipif(bool(browser.why_none()), reason=f"left out: {browser.why_none()}")
 
@@ -42,6 +47,22 @@ def test_it_can_be_read(report: Path, width: int, dark: bool) -> None:
         assert (said, asked) == ([], [])
         assert not browser.faults(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_long_names_of_hosts_leave_room_for_the_numbers(tmp_path: Path) -> None:
+    name = rb"ip-10-20-002-1\1.eu-central-1.compute.internal"
+    file = tmp_path / "long.html"
+    records = [decode(re.sub(rb"\bhost(\d)\b", name, encode(one))) for one in recorded(18)]
+    file.write_text(drawn(records), encoding="utf-8")
+    cut = """cells => cells.filter(one => one.getBoundingClientRect().right > one.closest(".scroll")
+        .getBoundingClientRect().right).map(one => one.textContent)"""
+    with browser.browser_page(file.as_uri(), width=browser.NARROW) as (page, _, _):
+        page.screenshot(path=browser.shot("long-names"), full_page=True)
+        for cells in ("#hosts tbody td.n:nth-of-type(2)", "#copies tbody td:nth-of-type(2)"):
+            assert page.locator(cells).count()
+            assert page.locator(cells).evaluate_all(cut) == []
+        page.set_viewport_size({"width": browser.WIDE, "height": 900})
+        assert page.locator(".scroll th, .scroll td").evaluate_all(cut) == []
 
 
 def test_the_keyboard_is_enough(report: Path) -> None:
@@ -71,23 +92,37 @@ def test_it_can_be_read_without_a_script(report: Path) -> None:
         assert page.locator(".inner").evaluate("one => one.clientWidth") > 4 * 900
 
 
-def test_what_has_the_focus_keeps_it_when_the_page_is_drawn_again() -> None:
-    history = recorded(18)[:-1]
-    bodies = []
-    for number, records in enumerate((len(history) - 40, len(history))):
-        fold, document = folded(history[:records])
-        live = Live(body_path="yarnspec/body", spark_path="spark/jobs/", tag=str(number), every_s=0.05)
-        bodies.append(body(fold, document, fold.last_ms, live=live))
-    first = page_around(bodies[0], document, live)
+class LivePage:
+    """A live page that is open, with a drawing of each history. It shows the first until another one is to be shown."""
 
-    def answer(route: Route) -> None:
-        after = route.request.url.partition("?after=")[2]
-        told = f"<!--page-->{bodies[1 - int(after)]}" if after else first
+    def __init__(self, opened: Page, *histories: list[Record]) -> None:
+        self._opened = opened
+        self._bodies = []
+        for number, records in enumerate(histories):
+            fold, document = folded(records)
+            live = Live(body_path="yarnspec/body", spark_path="spark/jobs/", tag=str(number), every_s=0.05)
+            self._bodies.append(body(fold, document, fold.last_ms, live=live))
+        self._first = page_around(self._bodies[0], document, live)
+        self._news = "<!--same-->"
+        opened.route("**/*", self._answer)
+        opened.goto(PROXIED)
+
+    def show(self, *numbers: int) -> None:
+        """Let it draw these in turn, and then nothing new."""
+        for number in numbers:
+            self._news = f"<!--page-->{self._bodies[number]}"
+            self._opened.locator(f"[data-part=top][data-seq='{number}']").wait_for()
+        self._news = "<!--same-->"
+
+    def _answer(self, route: Route) -> None:
+        told = self._news if "?after=" in route.request.url else self._first
         route.fulfill(body=told, content_type="text/html")
 
+
+def test_what_has_the_focus_keeps_it_when_the_page_is_drawn_again() -> None:
+    history = recorded(18)[:-1]
     with browser.empty_page() as opened:
-        opened.route("**/*", answer)
-        opened.goto(PROXIED)
+        page = LivePage(opened, history[:-40], history)
         for focused in (
             "to-hosts",
             "to-spark",
@@ -98,9 +133,43 @@ def test_what_has_the_focus_keeps_it_when_the_page_is_drawn_again() -> None:
             "of-all-of-status",
         ):
             opened.locator(f"#{focused}").focus()
-            for tag in ("0", "1", "0"):
-                opened.locator(f"[data-part=top][data-seq='{tag}']").wait_for()
+            page.show(1, 0)
             assert opened.evaluate("document.activeElement.id") == focused
+
+
+def test_what_is_selected_or_pointed_at_stays_until_that_is_over() -> None:
+    history = recorded(18)[:-1]
+    with browser.empty_page() as opened:
+        page = LivePage(opened, history[:-40], history)
+        opened.locator("#timeline .band:not(.axis) svg g rect").first.hover(force=True)
+        opened.evaluate("""() => {
+            const host = document.querySelector("#hosts tbody th");
+            window.seen = [document.querySelector("#timeline rect:hover"), host, document.querySelector("#words li")];
+            getSelection().selectAllChildren(host);
+        }""")
+        still = "seen.map(one => one.isConnected)"
+        page.show(1, 0)
+        assert opened.evaluate(still) == [True, True, False]
+        assert opened.evaluate("getSelection().toString() === seen[1].innerText")
+        opened.screenshot(path=browser.shot("live-held"))
+        opened.evaluate("getSelection().removeAllRanges()")
+        opened.mouse.move(1, 1)
+        page.show(1, 0)
+        assert opened.evaluate(still) == [False, False, False]
+        assert opened.locator("[data-held]").count() == 0
+
+
+def test_what_waited_is_shown_after_the_end_too() -> None:
+    running = told(attempt(), STAGE, task(0))
+    ended = told(attempt(), STAGE, task(0), task(1, host="w2"), END)
+    with browser.empty_page() as opened:
+        page = LivePage(opened, running, ended)
+        opened.evaluate("getSelection().selectAllChildren(document.querySelector('#hosts tbody'))")
+        page.show(1)
+        assert opened.locator("[data-part=top]").get_attribute("data-ended") == "1"
+        assert opened.locator("#hosts tbody th:has-text('w2')").count() == 0
+        opened.evaluate("getSelection().removeAllRanges()")
+        opened.locator("#hosts tbody th:has-text('w2')").wait_for()
 
 
 def test_an_open_page_outlasts_what_the_proxy_answers_between_attempts() -> None:

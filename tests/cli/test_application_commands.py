@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 import yaml
@@ -11,6 +13,7 @@ from tests.cli.conftest import Run
 from tests.gateway.cluster import AM, APP, EXECUTOR, HOSTS, HandMadeCluster, HandMadeNegotiator, report
 from yarnspec.core.copies.speculationview import Explanation
 from yarnspec.core.messages import commands, events
+from yarnspec.gateway.application.handle import Application
 
 STARTED = events.AttemptStarted(
     application_id=APP, attempt=1, epoch=1, container_id=AM, host=HOSTS[0], placement_mode="blacklist"
@@ -139,6 +142,47 @@ class TestKill:
         ran = yarnspec("kill", APP)
         assert (ran.code, ran.out) == (0, f"{APP} SUCCEEDED\n")
         assert "had ended already" in ran.err
+
+    def test_the_page_that_it_wrote_is_named(
+        self, yarnspec: Run, cluster: HandMadeCluster, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        cluster.record(STARTED)
+        cluster.history.write_report(APP, b"the page")
+        cluster.made_rm.reports[APP] = report("KILLED", "KILLED")
+        monkeypatch.setattr(Application, "kill", lambda _: True)
+        ran = yarnspec("kill", APP)
+        assert (ran.code, ran.out) == (0, f"{APP} KILLED\n")
+        assert ran.err == f"its report: {cluster.history.report(APP)}\n"
+
+
+@pytest.mark.usefixtures("negotiator")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "kill last",
+        "kill last -o json",
+        "scale last --min 1 --max 2",
+        "scale last --min 1 --max 2 -o json",
+        "status last",
+        "top last",
+        "events last",
+        "journal show last",
+        "journal verify last",
+        "report last",
+    ],
+)
+def test_the_newest_is_named_by_its_id(
+    yarnspec: Run, cluster: HandMadeCluster, monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, arguments: str,
+) -> None:  # fmt: skip
+    """Who writes `last` has to see which application that was."""
+    monkeypatch.chdir(tmp_path)
+    if arguments.startswith("kill"):
+        cluster.made_rm.reports[APP] = report("FINISHED", "SUCCEEDED")
+    ran = yarnspec(*arguments.split())
+    said = ran.out + ran.err
+    assert APP in said
+    assert not re.search(r"\blast\b", said)
 
 
 class TestLogs:

@@ -16,7 +16,7 @@ from tests.cli.test_application_commands import BLOCKED, STAGE_OF_TWO, STARTED
 from tests.gateway.cluster import APP, HOSTS, HandMadeCluster, HandMadeNegotiator, report
 from tests.observe.page.records_to_draw import recorded
 from yarnspec.cli.main import cli
-from yarnspec.cli.top import glance
+from yarnspec.cli.top import fitting, glance
 from yarnspec.core.messages.events import RunningAttempt
 from yarnspec.observe.forms.document import BlockedHost, ContainerStatus, StageStatus, StatusDocument
 from yarnspec.observe.forms.records import encode
@@ -55,6 +55,35 @@ def test_top_says_of_the_drivers_host_that_it_is_blocked() -> None:
     [host] = [line for line in lines if line.startswith("w1")]
     assert "driver, blocked until it is unblocked: a disk" in host
     assert any(line.startswith("4.2    0 of 3") for line in lines)
+
+
+@pytest.mark.parametrize(("width", "height"), [(100, 24), (60, 24), (100, 60)])
+def test_top_fits_into_the_terminal(width: int, height: int) -> None:
+    blocked = [BlockedHost(host=f"w{at}", reason="slow " * 40, until_ms=None, by="detector") for at in range(3)]
+    containers = [
+        ContainerStatus(id=f"c{at}", host=f"w{at}", role="executor", state="RUNNING", attempt=1) for at in range(40)
+    ]
+    stage = StageStatus(stage=4, stage_attempt=0, name="count", tasks=90, finished=0, failed=0, state="RUNNING")
+    document = StatusDocument(
+        application_id=APP, state="RUNNING", phase="executing", wanted_containers=40, running_containers=40,
+        containers=tuple(containers), blocked_hosts=tuple(blocked), stages=(stage,),
+    )  # fmt: skip
+    running = tuple(
+        RunningAttempt(
+            stage=4, stage_attempt=0, index=at, attempt=0, task_id=at, executor_id="1", host="w1", launch_ms=at,
+            speculative=False,
+        )
+        for at in range(30)
+    )  # fmt: skip
+    written = io.StringIO()
+    console = Console(width=width, height=height, file=written)
+    console.print(fitting(document, running, 99_000, console))
+    lines = [line.rstrip() for line in written.getvalue().splitlines()]
+    assert len(lines) == height - 1
+    assert len([line for line in lines if "blocked until" in line]) == 3
+    for each, most in ((r"w\d+ ", 40), (r"4 +0 of 90", 1), (r"4\.\d+ +w1", 30)):
+        shown = len([line for line in lines if re.match(each, line)])
+        assert shown == most or (shown >= 5 and f"{most - shown} more" in lines)
 
 
 class TestSchema:

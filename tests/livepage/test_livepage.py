@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -16,7 +17,6 @@ from tests.observe.page.records_to_draw import APP, attempt, begun, recorded, ta
 from yarnspec.core.messages import commands, events
 from yarnspec.errors import ClusterUnreachable
 from yarnspec.gateway.application.handle import Application
-from yarnspec.gateway.report.application_report import application_report
 from yarnspec.livepage.history_page import write_report
 from yarnspec.livepage.page_follower import Drawn, Follower
 from yarnspec.livepage.server import NEWS, SAME, make_app
@@ -104,6 +104,22 @@ def test_records_that_stand_twice_in_the_copy_count_once(tmp_path: Path, negotia
     write(tmp_path, records[2:])
     assert page.now().body.count(">Warn</th>") == 1
     assert "has all 5." in page.now().body
+
+
+def test_a_long_copy_is_never_in_memory_as_a_whole(tmp_path: Path, negotiator: Negotiator) -> None:
+    page = follower(tmp_path, negotiator)
+    [*_, last] = told(attempt(), commands.Warn(reason="a long one " * 100))
+    write(tmp_path, [last])
+    page.now()
+    write(tmp_path, [last] * 8_000)
+    size_bytes = (tmp_path / copied_events(1)).stat().st_size
+    tracemalloc.start()
+    try:
+        page.now()
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak_bytes < size_bytes / 4
 
 
 def test_a_copy_that_stopped_is_told(tmp_path: Path, negotiator: Negotiator) -> None:
@@ -235,7 +251,7 @@ def test_the_last_live_page_and_the_report_have_the_same_sections(
         "FINISHED", "SUCCEEDED", id=APP, started_ms=records[0].time_ms, finished_ms=last
     )
     application = Application(APP, cluster, pause=lambda _: None)
-    told_at_the_end = sections(application_report(application))
+    told_at_the_end = sections(application.page())
 
     live = follower(tmp_path, negotiator)
     for epoch, those in by_epoch.items():

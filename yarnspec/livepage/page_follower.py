@@ -149,22 +149,24 @@ class Follower:
         try:
             with self._file(self._epoch).open("rb") as file:
                 file.seek(self._offset)
-                data = file.read()
+                for line in file:
+                    if not line.endswith(b"\n"):
+                        return  # the next time it is whole
+                    self._offset += len(line)
+                    self._read_line(line)
         except FileNotFoundError:
             return
-        # A last line that is not whole yet is read the next time.
-        whole = data[: data.rfind(b"\n") + 1]
-        self._offset += len(whole)
-        for line in whole.splitlines():
-            try:
-                record = decode(line)
-            except UnreadableRecordError:
-                self._fold.missing.damaged += 1
-                continue
-            # Records that could not be written to the history at once stand in the copy twice.
-            if record.seq > self._seq:
-                self._seq = record.seq
-                self._take(record)
+
+    def _read_line(self, line: bytes) -> None:
+        try:
+            record = decode(line)
+        except UnreadableRecordError:
+            self._fold.missing.damaged += 1
+            return
+        # Records that could not be written to the history at once stand in the copy twice.
+        if record.seq > self._seq:
+            self._seq = record.seq
+            self._take(record)
 
     def _next_epoch(self) -> int | None:
         """The epoch after this one, once its file is there."""

@@ -15,7 +15,7 @@ from yarnspec.gateway.application.kill_cleanup import GivenUp
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.http.rest import Answer, BlockBody, ScaleBody, UnblockBody
 from yarnspec.observe.http.server import RestServer
-from yarnspec.observe.log.history import Result
+from yarnspec.observe.log.history import ApplicationRecord, Result
 from yarnspec.yarn.files.local_files import LocalFiles
 
 STARTED = events.AttemptStarted(
@@ -392,6 +392,11 @@ class TestHosts:
         ]
 
 
+WITH_PAGE = ApplicationRecord(
+    application_id=APP, name="etl", user="me", queue="default", started_ms=5, options={"history": {"report": True}}
+)
+
+
 class OwnersCluster(HandMadeCluster):
     """The cluster as somebody else sees it for whom the user may act."""
 
@@ -432,6 +437,36 @@ class TestKill:
         assert result is not None
         assert (result.status, result.exit_code, result.reason) == ("KILLED", 7, "killed by me")
         assert application.status().state == "KILLED"
+        assert cluster.history.report(APP) is None
+
+    def test_the_page_that_its_options_ask_for_is_written(
+        self, application: Application, cluster: HandMadeCluster, yarn: Path
+    ) -> None:
+        cluster.history.begin(WITH_PAGE)
+        cluster.record(STARTED, EXECUTOR_STARTED)
+        assert application.kill()
+        assert yarn.exists()
+        file = application.status().links.report
+        assert file is not None
+        page = Path(file).read_text(encoding="utf-8")
+        assert "killed by me" in page
+        assert "application attempt 1 begins" in page
+
+    def test_a_page_that_cannot_be_written_is_told(
+        self, application: Application, cluster: HandMadeCluster, yarn: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        cluster.history.begin(WITH_PAGE)
+
+        def full(*_: object) -> None:
+            raise ClusterUnreachable("the disk is full")
+
+        monkeypatch.setattr(cluster.history, "write_report", full)
+        with pytest.raises(
+            ClusterUnreachable, match=f"{APP} is killed, but its page is not in its history: the disk is"
+        ):
+            application.kill()
+        assert yarn.exists()
+        assert cluster.history.result(APP) is not None
 
     def test_the_reason_of_who_gave_up_is_told_afterwards(
         self, application: Application, cluster: HandMadeCluster, yarn: Path

@@ -27,7 +27,8 @@ class HistorySettings(msgspec.Struct, frozen=True, kw_only=True):
 
     report: bool = False
     """Whether the application's page is written into its history directory at the end, as report.html. The end takes
-    a second or two longer; `yarnspec report` writes the same afterwards."""
+    a second or two longer. Nobody writes it when the last application master dies, or after `yarn application -kill`.
+    `yarnspec report` writes the same afterwards."""
 
     retention_ms: int = 604_800_000
     """How long events and results stay. A later submit of the same user deletes older ones."""

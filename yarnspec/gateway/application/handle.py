@@ -15,7 +15,7 @@ from yarnspec.errors import ClusterUnreachable, NotAllowed, NotFound, UsageError
 from yarnspec.gateway.application import ended_status as ended
 from yarnspec.gateway.application.client import NegotiatorAbsent, NegotiatorClient, NegotiatorUnreachable, OutputPiece
 from yarnspec.gateway.application.eventstream import EventStream
-from yarnspec.gateway.application.kill_cleanup import GivenUp, clean_up
+from yarnspec.gateway.application.kill_cleanup import GivenUp, clean_up, write_page
 from yarnspec.gateway.application.reasons import Explaining
 from yarnspec.gateway.cluster.access import Cluster
 from yarnspec.gateway.cluster.application_list import LAST, newest
@@ -208,6 +208,12 @@ class Application:
         """The numbers of its status in Prometheus' text form."""
         return exposition(self.status()).decode()
 
+    def page(self) -> str:
+        """The page of all that has happened, as one HTML file that is complete in itself."""
+        from yarnspec.gateway.report.application_report import application_report
+
+        return application_report(self.events(), self.status, self._cluster.history.application(self.id))
+
     def logs(
         self,
         role: Role = "driver",
@@ -353,6 +359,8 @@ class Application:
     def kill(self, because: GivenUp | None = None) -> bool:
         """End it now; False when it had ended already. Its staging directory is removed as well.
 
+        With the option ``history.report`` its page is written into its history.
+
         ``because``: why it is not the user who ends it; ``status`` and the history tell this reason afterwards.
 
         Raises:
@@ -377,6 +385,14 @@ class Application:
                 message = (
                     f"{self.id} is killed, but its staging directory is left to the next submit, and its history may "
                     f"lack the end: {error.message}"
+                )
+                raise ClusterUnreachable(message) from error
+            try:
+                write_page(self._cluster.history, self.id, self.page)
+            except ClusterUnreachable as error:
+                message = (
+                    f"{self.id} is killed, but its page is not in its history: {error.message}. "
+                    f"`yarnspec report {self.id}` makes it"
                 )
                 raise ClusterUnreachable(message) from error
         return True

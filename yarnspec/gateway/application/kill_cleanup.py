@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from yarnspec.core.messages.commands import EXIT_KILLED
 from yarnspec.gateway.application import ended_status as ended
 from yarnspec.gateway.cluster.access import Cluster
 from yarnspec.observe.forms.document import Final, StatusDocument
-from yarnspec.observe.log.history import ApplicationRecord, Result
+from yarnspec.observe.log.history import ApplicationRecord, History, Result
 from yarnspec.yarn.rm.rm_reports import ApplicationReport as Report
 from yarnspec.yarn.skein.staging_directory import staging_directory
 
@@ -50,6 +52,14 @@ def clean_up(cluster: Cluster, before: StatusDocument, because: GivenUp | None) 
         finished_ms=now.finished_ms,
     )
     history.finish(application_id, result, last)
+
+
+def write_page(history: History, application_id: str, page: Callable[[], str]) -> None:
+    """Write the page that a killed AM could not write, if the application was to have one."""
+    entry = history.application(application_id)
+    wanted = entry is not None and entry.options.get("history", {}).get("report")
+    if wanted and history.report(application_id) is None:
+        history.write_report(application_id, page().encode())
 
 
 def _record(report: Report) -> ApplicationRecord:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib.resources
+import re
 from functools import cache
 from typing import Any
 
@@ -33,6 +34,7 @@ MOST_BYTES = 1_450_000
 _TRIES = 3
 _TONES = {"SUCCEEDED": "good", "FAILED": "bad", "KILLED": "bad", "RUNNING": "calm"}
 _BODY = "<!--body-->"
+_LABEL = re.compile(r"\.(?=[A-Za-z])")
 _SIGNS = {"good": "✓", "bad": "✗", "warn": "!", "calm": "•"}
 
 
@@ -210,7 +212,7 @@ def _environment() -> jinja2.Environment:
     environment.filters |= {
         "took": took, "at_time": at_time, "day_clock": day_clock, "span": span, "zone": zone, "number": _number,
         "bytes": _bytes, "percent": percent, "brief": brief, "safe_link": _safe_link, "clip": clipped, "in_two": in_two,
-        "short_reason": short_reason,
+        "short_reason": short_reason, "host": _host,
     }  # fmt: skip
     environment.globals |= {"signs": _SIGNS}
     return environment
@@ -221,6 +223,12 @@ def _readable(value: object) -> object:
     if not isinstance(value, str) or isinstance(value, markupsafe.Markup) or value.isprintable():
         return value
     return "".join(one if one.isprintable() or one == "\n" else " " if one.isspace() else "\ufffd" for one in value)
+
+
+def _host(words: str) -> markupsafe.Markup:
+    """Words with names of hosts, which are long in many clusters. The browser may break a name before its labels."""
+    escaped = str(markupsafe.escape(_readable(words)))
+    return markupsafe.Markup(f'<span class="host">{_LABEL.sub(".<wbr>", escaped)}</span>')  # noqa: S704 - it is escaped
 
 
 def _safe_link(url: str) -> str:

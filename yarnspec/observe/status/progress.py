@@ -224,8 +224,8 @@ def state_in_words(document: StatusDocument) -> str:
     return words if document.attempt <= 1 else f"{words}, attempt {document.attempt}"
 
 
-def picture(document: StatusDocument, now_ms: int) -> RenderableType:
-    """The status in a few lines."""
+def picture(document: StatusDocument, now_ms: int, *, blocked: bool = True) -> RenderableType:
+    """The status in a few lines. ``blocked``: with the blocked hosts."""
     end_ms = document.finished_ms if document.finished_ms is not None else now_ms
     head = Text.assemble(
         (document.application_id, "bold"),
@@ -254,7 +254,7 @@ def picture(document: StatusDocument, now_ms: int) -> RenderableType:
         lines.extend(Text(f"  {said}") for said in (_copies(document), _kept(document)) if said)
         lines.extend(
             Text(f"  blocked {one.host}: {visible(one.reason)}", no_wrap=True, overflow="ellipsis", style="yellow")
-            for one in document.blocked_hosts[:_SHOWN_STAGES]
+            for one in document.blocked_hosts[: _SHOWN_STAGES if blocked else 0]
         )
     return Group(*lines)
 

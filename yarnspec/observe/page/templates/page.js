@@ -23,38 +23,56 @@
   const every = Number(page.dataset.every || 0) * 1000;
   if (!every) return;
 
-  // A part that has not changed is left alone; of one that has, what the reader opened, scrolled and typed stays.
+  let pointed = 0;
+  document.addEventListener("pointermove", () => { pointed = Date.now(); }, { passive: true });
+  // A new drawing would take away what the reader selects or a tooltip says. A pointer may be left lying.
+  const inUse = (part) => {
+    const selection = document.getSelection();
+    if (!selection.isCollapsed && selection.containsNode(part, true)) return true;
+    return Date.now() - pointed < 20000 && part.querySelector("svg :has(> title):hover") !== null;
+  };
+
+  // A part that has not changed is left alone; of one that has, what the reader opened, scrolled and typed stays. A part
+  // in use waits.
+  const waiting = new Map();
+  const put = (old, html) => {
+    const fresh = old.pageSource !== html;
+    const held = fresh && inUse(old);
+    old.toggleAttribute("data-held", held);
+    if (held) waiting.set(old, html);
+    else waiting.delete(old);
+    if (held || !fresh) return;
+    const open = new Map([...old.querySelectorAll("details[id]")].map((one) => [one.id, one.open]));
+    const scrolled = ".scroll, .timeline, pre";
+    const places = [...old.querySelectorAll(scrolled)].map((one) => [one.scrollLeft, one.scrollTop]);
+    const zoom = old.querySelector("input[name=zoom]:checked");
+    const typed = old.querySelector("#filter")?.value;
+    const focused = old.contains(document.activeElement) ? document.activeElement : null;
+    old.innerHTML = html;
+    old.pageSource = html;
+    for (const [id, was] of open) {
+      const one = document.getElementById(id);
+      if (one) one.open = was;
+    }
+    [...old.querySelectorAll(scrolled)].forEach((one, at) => {
+      if (places[at]) [one.scrollLeft, one.scrollTop] = places[at];
+    });
+    if (zoom) {
+      const same = document.getElementById(zoom.id);
+      if (same) same.checked = true;
+    }
+    if (typed !== undefined) {
+      document.getElementById("filter").value = typed;
+      filter();
+    }
+    if (focused?.id) document.getElementById(focused.id)?.focus({ preventScroll: true });
+  };
   const replace = (fresh) => {
     for (const part of fresh.querySelectorAll("[data-part]")) {
       const old = page.querySelector(`[data-part="${part.dataset.part}"]`);
-      const html = part.innerHTML;
-      if (!old || old.pageSource === html) continue;
-      const open = new Map([...old.querySelectorAll("details[id]")].map((one) => [one.id, one.open]));
-      const scrolled = ".scroll, .timeline, pre";
-      const places = [...old.querySelectorAll(scrolled)].map((one) => [one.scrollLeft, one.scrollTop]);
-      const zoom = old.querySelector("input[name=zoom]:checked");
-      const typed = document.getElementById("filter");
-      const focused = old.contains(document.activeElement) ? document.activeElement : null;
-      const text = typed && old.contains(typed) ? typed.value : null;
-      old.innerHTML = html;
-      old.pageSource = html;
+      if (!old) continue;
       for (const name of ["seq", "ended"]) if (part.dataset[name] !== undefined) old.dataset[name] = part.dataset[name];
-      for (const [id, was] of open) {
-        const one = document.getElementById(id);
-        if (one) one.open = was;
-      }
-      [...old.querySelectorAll(scrolled)].forEach((one, at) => {
-        if (places[at]) [one.scrollLeft, one.scrollTop] = places[at];
-      });
-      if (zoom) {
-        const same = document.getElementById(zoom.id);
-        if (same) same.checked = true;
-      }
-      if (text !== null) {
-        document.getElementById("filter").value = text;
-        filter();
-      }
-      if (focused?.id) document.getElementById(focused.id)?.focus({ preventScroll: true });
+      put(old, part.innerHTML);
     }
   };
 
@@ -82,26 +100,31 @@
     if (!answer.ok || !/^<!--(same|page)-->/.test(text)) throw new Error("not the page");
     return text;
   };
+  const draw = (change) => {
+    try {
+      change();
+    } catch (error) {
+      note(`This page stands still, because its script failed: ${error}. Reload it.`);
+      throw error;
+    }
+  };
   const show = (text) => {
     failures = 0;
     note("");
     if (!text.startsWith("<!--page-->")) return;
     const fresh = document.createElement("template");
     fresh.innerHTML = text;
-    try {
-      replace(fresh.content);
-    } catch (error) {
-      note(`This page stands still, because its script failed: ${error}. Reload it.`);
-      throw error;
-    }
+    draw(() => replace(fresh.content));
   };
   // After so many failures in a row it asks less often; after an hour of them it asks no more.
   const some = 60;
   const most = some + 3600000 / (5 * every);
   const look = async () => {
     const top = page.querySelector("[data-part=top]");
-    if (top.dataset.ended === "1") return;
-    if (!document.hidden) {
+    draw(() => waiting.forEach((html, part) => put(part, html)));
+    const ended = top.dataset.ended === "1";
+    if (ended && !waiting.size) return;
+    if (!ended && !document.hidden) {
       const text = await ask(top.dataset.seq).catch(() => null);
       if (text !== null) {
         show(text);
