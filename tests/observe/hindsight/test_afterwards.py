@@ -142,6 +142,12 @@ class TestTask:
         assert task(STARTED, *QUICK[:6], others, told, later, index=6).verdict == "it was never found slow"
         assert "no verdict" in task(STARTED, *QUICK[:6], others, told, late, index=6).verdict
 
+    def test_one_whose_attempt_failed_in_python(self) -> None:
+        failure = "a.PythonException: Traceback (most recent call last):\n  File 'job.py', line 7, in f\nValueError: no"
+        failed = msgspec.structs.replace(ended(7, 0, 2_500, "h4", "FAILED"), failure=failure)
+        story = task(STARTED, *QUICK, failed, ended(7, 2_600, 4_600, "h1")).lines
+        assert any(line.endswith("failed after 2.5 s, ValueError: no") for line in story)
+
     def test_one_whose_output_was_lost(self) -> None:
         first = QUICK[0]
         lost = msgspec.structs.replace(first, state="FAILED", failure="Resubmitted")

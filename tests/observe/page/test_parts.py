@@ -574,6 +574,25 @@ class TestSentences:
         failed = [task(number, state="FAILED", failure=reason) for number, reason in enumerate(reasons)]
         assert words in [one.text for one in sentences(scene(attempt(), STAGE, *failed))]
 
+    def test_failures_in_python_are_told_by_their_errors_and_different_ones_apart(self) -> None:
+        begins = (
+            "a.PythonException: An exception was thrown from the Python worker: Traceback (most recent call last):\n"
+        )
+        errors = ["ValueError: bad row 7", "MemoryError", "ValueError: bad row 9", "OSError: no space left"]
+        failed = [
+            task(number, state="FAILED", failure=f"{begins}  File 'job.py', line 7, in f\n{error}\n\tat a.B(B.java)")
+            for number, error in enumerate(errors)
+        ]
+        found = scene(
+            attempt(), STAGE, *failed, events.StageFinished(stage=0, stage_attempt=0, failure=failed[1].failure)
+        )
+        assert "4 task attempts failed. Most often (2 of 4), for example: ValueError: bad row 9." in [
+            one.text for one in sentences(found)
+        ]
+        [stage], _ = stage_rows(found)
+        assert stage.failure == "MemoryError"
+        assert {why for *_, why in stage.slowest} == set(errors)
+
     def test_slow_hosts_beyond_the_second_have_their_numbers_and_blocks(self) -> None:
         slow = {"w7": 70, "w6": 60, "w5": 50, "w4": 40}
         tasks = [

@@ -19,6 +19,7 @@ from yarnspec.core.messages.commands import Command, Verdict
 from yarnspec.core.messages.events import Event, TaskFinished
 from yarnspec.core.messages.observations import State
 from yarnspec.observe.forms.records import Record, UnreadableRecordError
+from yarnspec.observe.forms.told import why_failed
 from yarnspec.observe.hindsight.replay import Replay
 
 _SAME_MS = 1_000
@@ -338,5 +339,5 @@ def _who(task: TaskFinished) -> str:
 
 
 def _how(task: TaskFinished) -> str:
-    why = f", {task.failure.splitlines()[0][:200]}" if task.failure.strip() else ""
+    why = f", {why_failed(task.failure)[:200]}" if task.failure.strip() else ""
     return f"{task.state.lower()} after {seconds(task.finish_ms - task.launch_ms)}{why}"

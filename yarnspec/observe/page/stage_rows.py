@@ -10,7 +10,7 @@ import numpy as np
 from yarnspec.core.messages.figures import StageMetrics
 from yarnspec.core.messages.observations import IntColumn
 from yarnspec.observe.forms.document import StageStatus
-from yarnspec.observe.forms.told import clipped
+from yarnspec.observe.forms.told import clipped, why_failed
 from yarnspec.observe.page.drawing import brief, percent, took
 from yarnspec.observe.page.scene import Scene
 from yarnspec.observe.page.spans import StageSpan
@@ -209,7 +209,7 @@ def _row(scene: Scene, place: int, status: StageStatus, longest: float) -> Stage
         low=percent((median or 0) / longest), box=percent(((p95 or 0) - (median or 0)) / longest),
         high=percent((most or 0) / longest),
         verdict=lateness.words, tone={"host": "bad", "skew": "warn", "uneven": "warn", "even": "calm"}[lateness.kind],
-        failure=stage.failure, known=status,
+        failure=why_failed(stage.failure), known=status,
     )  # fmt: skip
 
 
