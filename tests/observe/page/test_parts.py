@@ -38,6 +38,20 @@ def scene(*messages: events.Event | commands.Command) -> Scene:
     return scene_of(fold, document, START_MS + 60_000)
 
 
+def waves(first_ms: int, then_ms: int = 200, **late_ms: int) -> list[events.TaskFinished]:
+    """Ten tasks, one after the other, on each of three executors of hosts w0 to w2; ``late_ms``: of w1's by number."""
+    found = []
+    for host in range(3):
+        at_ms = START_MS + 3_000
+        for number in range(10):
+            took_ms = late_ms.get(f"of_{number}", 0) if host == 1 else 0
+            end_ms = at_ms + (took_ms or (then_ms if number else first_ms))
+            index = 3 * number + host
+            found.append(task(index, host=f"w{host}", executor_id=str(host), launch_ms=at_ms, finish_ms=end_ms))
+            at_ms = end_ms
+    return found
+
+
 def drawing(of: Scene) -> Timeline:
     return timeline(of, host_rows(of)[0])
 
@@ -269,6 +283,17 @@ class TestSpeeds:
         assert found.attempts.took_ms[found.attempts.lost].min() > 60_000
         assert not found.speeds.slow(found.hosts.index("w2"))
 
+    def test_a_host_is_not_slow_because_its_executor_has_just_started(self) -> None:
+        started = [
+            task(30 + number, host="w3", executor_id="3", launch_ms=START_MS + 6_000, finish_ms=START_MS + 10_600)
+            for number in range(4)
+        ]
+        found = scene(attempt(), STAGE, *waves(4_800), *started)
+        assert found.speeds.compared[found.hosts.index("w3")] == 4
+        assert {one.host: one.tone for one in host_rows(found)[0] if one.done} == dict.fromkeys(
+            ("w0", "w1", "w2", "w3"), "calm"
+        )
+
 
 class TestHosts:
     def test_a_block_of_the_host_is_told_from_blocks_for_a_task_or_of_an_executor(self) -> None:
@@ -336,6 +361,22 @@ class TestStages:
         assert verdict.kind == "uneven"
         assert "task 11 took 8.0 times as long as usual in its stage, and no host is to blame" in verdict.words
         assert lateness_of(scene(attempt(), STAGE, *even), 0).kind == "even"
+
+    def test_the_first_tasks_of_executors_are_compared_with_each_other(self) -> None:
+        assert lateness_of(scene(attempt(), STAGE, *waves(4_800)), 0).kind == "even"
+        # One of the others is late as well, and by less than the first ones take.
+        found = lateness_of(scene(attempt(), STAGE, *waves(4_800, of_5=2_000)), 0)
+        assert (
+            found.words == "uneven: task 16 took 10.0 times as long as usual in its stage, and no host is to blame; "
+            "its input is not in the records"
+        )
+        assert lateness_of(scene(attempt(), STAGE, *waves(4_800, of_5=700)), 0).kind == "even"
+        assert "task 1 took 4.0 times" in lateness_of(scene(attempt(), STAGE, *waves(4_800, of_0=19_200)), 0).words
+
+    def test_a_start_does_not_take_as_long_as_one_likes(self) -> None:
+        only = [task(0, finish_ms=START_MS + 63_000), task(1, launch_ms=START_MS + 63_000, finish_ms=START_MS + 68_000),
+                task(2, launch_ms=START_MS + 68_000, finish_ms=START_MS + 73_000)]  # fmt: skip
+        assert "task 0 took 4.0 times" in lateness_of(scene(attempt(), STAGE, *only), 0).words
 
     @pytest.mark.parametrize("late_on_w2", [5, 1], ids=["most of its tasks are late", "it was blocked then"])
     def test_a_host_is_to_blame_for_the_worst_task_however_many_are_late_elsewhere(self, late_on_w2: int) -> None:

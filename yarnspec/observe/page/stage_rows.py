@@ -132,11 +132,11 @@ def lateness_of(scene: Scene, place: int) -> StageLateness:
     if len(told) < 3 or speeds.usual_ms[place] <= 0:  # noqa: PLR2004
         return StageLateness("even", "")
     times, ratios = attempts.took_ms[told], speeds.ratio[told]
-    ratio = float(ratios.max())
-    if ratio < LATE_FACTOR or int(times.max()) - speeds.usual_ms[place] < _SHORTEST_MS:
-        return StageLateness("even", "even", ratio)
-    late = told[ratios >= LATE_FACTOR]
-    worst = int(told[np.argmax(ratios)])
+    late = told[(ratios >= LATE_FACTOR) & (times - times / np.maximum(ratios, 1.0) >= _SHORTEST_MS)]
+    if not len(late):
+        return StageLateness("even", "even")
+    worst = int(late[np.argmax(speeds.ratio[late])])
+    ratio = float(speeds.ratio[worst])
     hosts, counts = np.unique(attempts.host[late], return_counts=True)
     all_here = np.bincount(attempts.host[told], minlength=int(attempts.host[told].max()) + 1)
     judged = scene.judged.get(place, set[str]())
