@@ -525,6 +525,26 @@ class TestTimeline:
         unknown = drawing(scene(attempt(), STAGE, *tasks)).bands[0]
         assert len({bar.y for bar in unknown.bars["ok"]}) == 6
 
+    @pytest.mark.parametrize(("failing", "running"), [(1_490, 40), (1_490, 2_000), (100, 2_000)])
+    def test_where_there_are_too_many_attempts_those_that_run_longest_are_drawn(
+        self, failing: int, running: int
+    ) -> None:
+        usual = [task(number, task_id=number) for number in range(4_000)]
+        failed = [task(number, task_id=number, state="FAILED") for number in range(5_000, 5_000 + failing)]
+        runs = [begun(number, launch_ms=START_MS + 20_000 - number) for number in range(8_000, 8_000 + running)]
+        found = drawing(scene(attempt(), STAGE, *usual, *failed, *runs))
+        [bars] = [one.bars for one in found.bands if one.bars]
+        drawn = min(running, max(750, 1_500 - failing))
+        assert {kind: len(each) for kind, each in bars.items()} == {
+            "failed": min(failing, 1_500 - drawn),
+            "running": drawn,
+        }
+        last = 8_000 + running
+        assert {bar.text.partition(",")[0] for bar in bars["running"]} == {
+            f"task 0.{number}" for number in range(last - drawn, last)
+        }
+        assert found.singled_out == 1_500
+
 
 class TestSentences:
     def test_there_are_at_most_six_and_the_worst_comes_first(self) -> None:

@@ -46,8 +46,8 @@ class Speeds:
 def speeds_of(attempts: Attempts, hosts: int, stages: int) -> Speeds:
     """Compare each attempt with its stage: what is usual there is what the middle one of its hosts takes.
 
-    An executor's first attempts in a stage load its code as well, and start Python or the JVM. So they are compared with
-    first attempts of other executors.
+    An executor's first attempts in a stage load its code as well, and start Python or the JVM. So they are compared
+    with first attempts of other executors.
 
     An attempt that was killed counts if it had run for longer: it was at least so slow. One that was lost with its
     driver does not count, because nobody knows for how long it ran.
