@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.observe.page.records_to_draw import START_MS, attempt, begun, folded, many, recorded, task, told
 from yarnspec.core.messages import commands, events
+from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.observations import State
 from yarnspec.core.messages.recoveryevents import ShuffleRestored
 from yarnspec.observe.forms.document import CopyTotals, SpeculationStatus
@@ -319,6 +320,23 @@ class TestHosts:
         assert (len(band.blocks), len(band.narrow), band.blocked) == (1, 3, False)
         assert "blocked once" in band.label
         assert any("blocked for task 0.2 (asked)" in one.text for one in band.narrow)
+
+    def test_the_reason_of_a_host_is_one_for_the_whole_of_it_if_there_is_one(self) -> None:
+        narrow = msgspec.structs.replace(_block("w2"), reason="task 0.0 failed", level="task", stage=0, index=0)
+        over = commands.UnblockHost(reason="over", host="w2", level="task", stage=0, index=0)
+        spared = commands.SlowHostNotBlocked(reason="2 of 3 are blocked", host="w2", cause="slow")
+        whole = msgspec.structs.replace(_block("w2"), reason="slow")
+        after = commands.UnblockHost(reason="over", host="w2")
+
+        def why(*messages: Command) -> str:
+            found = scene(attempt(), STAGE, *slow_host(), *messages)
+            return next(one.why for one in host_rows(found)[0] if one.host == "w2")
+
+        assert why(narrow) == "task 0.0 failed (by me)"
+        assert why(narrow, over) == "task 0.0 failed"
+        assert why(spared, narrow) == why(spared, narrow, over) == "left in use: 2 of 3 are blocked"
+        assert why(spared, whole, after, narrow) == "slow"
+        assert why(spared, narrow, whole) == "slow (by me)"
 
     def test_a_block_that_the_next_attempt_carries_on_counts_once(self) -> None:
         ready, again = events.DriverReady(driver_url="spark://d:1"), commands.UnblockHost(reason="over", host="w1")
@@ -628,6 +646,7 @@ class TestSentences:
         [
             (["no space left"], "1 task attempt failed. The reason: no space left."),
             (["no space left", "bad line"], "2 task attempts failed. For example: no space left."),
+            (["it failed with:\n"], "1 task attempt failed. The reason: it failed with."),
             (["", ""], "2 task attempts failed. The records do not say why."),
         ],
     )
