@@ -9,7 +9,7 @@ import numpy as np
 
 from yarnspec.core.messages.observations import IntColumn, State
 from yarnspec.observe.page.attempts import LOST_WITH_DRIVER, Attempts, BoolColumn
-from yarnspec.observe.page.drawing import STRIP_HEIGHT, Scale, busy, percent, strip, times, took
+from yarnspec.observe.page.drawing import STRIP_HEIGHT, Scale, busy, counted, percent, strip, times, took
 from yarnspec.observe.page.host_rows import HostRow
 from yarnspec.observe.page.scene import Scene
 from yarnspec.observe.page.spans import BlockSpan, ContainerSpan, reach
@@ -188,7 +188,7 @@ def _band(
     blocks = [one for one in scene.fold.blocks if one.host == host]
     wide = [one for one in blocks if one.of_whole_host]
     factor, slow = float(scene.speeds.factor[number]), scene.speeds.slow(number)
-    label = f"{host}: {len(mine):,} attempts" + (f", {factor:.1f} times as long as elsewhere" if slow else "")
+    label = f"{host}: {counted(len(mine), 'attempt')}" + (f", {factor:.1f} times as long as elsewhere" if slow else "")
     return Band(
         host=host,
         factor=factor,
