@@ -475,6 +475,16 @@ class TestTasks:
             ("0.2 (stage attempt 1)", "2.0 s wasted", "slow"),
         ]
 
+    def test_what_a_copy_gained_is_what_its_ledger_counted(self) -> None:
+        fold, document = folded(recorded(18))
+        found = scene_of(fold, document, fold.last_ms)
+        rows, ledger = copy_rows(found)[0], ledger_of(found)
+        assert ledger is not None and ledger.gained_ms  # noqa: PT018
+        gained = [one.balance for one in rows if one.winner == "the copy"]
+        assert len(gained) == ledger.copies_won
+        seconds = [float(text.split()[1]) if text.endswith("gained") else 0.0 for text in gained]
+        assert sum(seconds) == pytest.approx(ledger.gained_ms / 1_000, abs=0.05 * len(seconds) + 0.5)
+
     def test_the_ledger_has_all_copies_also_while_the_next_attempt_does_not_know_of_them(self) -> None:
         copied = task(0, task_id=1, attempt=1, speculative=True, host="w2", finish_ms=START_MS + 5_000)
         fold, document = folded(told(attempt(), STAGE, _copy("slow"), copied))

@@ -95,6 +95,9 @@ class _TaskStory:
             case commands.BlockHost() | commands.BlockExecutor():
                 if message.stage == self._stage and message.index in (None, self._index):
                     self._note(time_ms, f"{message.host} was blocked for the {message.level}: {message.reason}")
+            case commands.CreditCopy():
+                if (message.stage, message.index) == (self._stage, self._index):
+                    self._note(time_ms, message.reason)
             case commands.LaunchCopy() | commands.WithdrawCopy() | commands.KillAttempt() | events.CopyRefused():
                 if (message.stage, message.index) == (self._stage, self._index):
                     self._copy(message, time_ms)
