@@ -391,6 +391,17 @@ class TestStages:
         assert lateness_of(scene(attempt(), STAGE, *waves(4_800, of_5=700)), 0).kind == "even"
         assert "task 1 took 4.0 times" in lateness_of(scene(attempt(), STAGE, *waves(4_800, of_0=19_200)), 0).words
 
+    def test_a_first_task_that_failed_was_the_first_one(self) -> None:
+        # As Spark's log of a job with two executors has it.
+        ran = [("1", 0, 4_813, "SUCCESS"), ("1", 4_788, 4_897, "SUCCESS"), ("1", 4_889, 5_026, "SUCCESS"),
+               ("2", 51, 4_957, "FAILED"), ("2", 4_989, 5_632, "SUCCESS")]  # fmt: skip
+        tasks = [
+            task(number, host=f"w{executor}", executor_id=executor, state=state,
+                 launch_ms=START_MS + begin_ms, finish_ms=START_MS + end_ms)
+            for number, (executor, begin_ms, end_ms, state) in enumerate(ran)
+        ]  # fmt: skip
+        assert lateness_of(scene(attempt(), STAGE, *tasks), 0).kind == "even"
+
     def test_a_start_does_not_take_as_long_as_one_likes(self) -> None:
         only = [task(0, finish_ms=START_MS + 63_000), task(1, launch_ms=START_MS + 63_000, finish_ms=START_MS + 68_000),
                 task(2, launch_ms=START_MS + 68_000, finish_ms=START_MS + 73_000)]  # fmt: skip

@@ -84,12 +84,12 @@ def history_of(
 
 
 def _first_of_executor(attempts: Attempts) -> BoolColumn:
-    """The attempts that began before their executor had ended one of their stage."""
+    """The attempts that began before one of their stage had ended on their executor, well or with a failure."""
     if not len(attempts):
         return np.zeros(0, dtype=np.bool_)
     _, place = np.unique((attempts.stage << 32) | (attempts.executor + 1), return_inverse=True)
     first_end_ms = np.full(int(place.max()) + 1, np.iinfo(np.int64).max)
-    ended = attempts.succeeded
+    ended = attempts.succeeded | attempts.failed
     np.minimum.at(first_end_ms, place[ended], attempts.finish_ms[ended])
     found: BoolColumn = (attempts.launch_ms < first_end_ms[place]) & (attempts.executor >= 0)
     return found
