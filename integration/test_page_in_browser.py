@@ -83,6 +83,30 @@ def test_the_keyboard_is_enough(report: Path) -> None:
         assert not said
 
 
+def test_what_a_mark_is_can_be_read_without_a_mouse_that_rests_on_it(report: Path) -> None:
+    with browser.browser_page(report.as_uri(), width=browser.NARROW) as (page, said, _):
+        line = page.locator("#mark")
+        bar = page.locator("#timeline g.won rect").first
+        words = bar.locator("title").text_content()
+        host = bar.evaluate("one => one.closest('.band').querySelector('b').textContent")
+        bar.scroll_into_view_if_needed()
+        box = bar.bounding_box()
+        assert box is not None
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        assert line.text_content() == f"{host}: {words}"
+        page.screenshot(path=browser.shot("mark"))
+        page.locator("#h-timeline").click()
+        assert line.text_content() == ""
+        page.locator("#timeline-hosts").focus()
+        told = []
+        for key in "nnp":
+            page.keyboard.press(key)
+            told.append(line.text_content())
+        assert told[0] == told[2] != told[1]
+        assert not browser.faults(page)
+        assert said == []
+
+
 def test_it_can_be_read_without_a_script(report: Path) -> None:
     with browser.empty_page(script=False) as page:
         page.goto(report.as_uri())

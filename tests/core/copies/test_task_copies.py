@@ -12,6 +12,7 @@ from yarnspec.core.detectors import MAX_VERDICTS
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import (
     BlockHost,
+    CreditCopy,
     JudgeTasks,
     KillAttempt,
     LaunchCopy,
@@ -356,9 +357,10 @@ def test_when_the_original_would_end_is_not_told_by_a_verdict_on_its_copy() -> N
     copies.expect((0, 0, 0), started.task_id, 5_000.0, T0 + 4_000)
     those.end(copy, 10_000)
     ((_, ended),) = those.observe().attempts_ended
-    copies.ended(stage, ended, T0 + 10_000)
+    credit = only(CreditCopy, copies.ended(stage, ended, T0 + 10_000))
     assert original.task_id != copy.task_id
     assert copies.total().gained_ms == 50_000
+    assert (credit.index, credit.task_id, credit.gained_ms) == (0, copy.task_id, 50_000)
 
 
 def test_a_copy_that_loses_is_wasted() -> None:
@@ -370,6 +372,7 @@ def test_a_copy_that_loses_is_wasted() -> None:
     world.end(copy, State.KILLED, Failure.KILLED)
     ledger = world.negotiator.speculation_view(world.now_ms).ledger
     assert (ledger.copies_won, ledger.copies_cancelled, ledger.wasted_ms, ledger.gained_ms) == (0, 1, 700, 0)
+    assert not of(CreditCopy, world.commands)
 
 
 def test_when_two_finish_together_one_wins() -> None:

@@ -81,6 +81,16 @@ class TestTask:
         for words in ("found slow: it has run for 3.1 s", "a copy was asked for, not on h4", "at 5.2 s: copy 1 on h1"):
             assert words in story
 
+    def test_what_its_copy_gained(self) -> None:
+        said = "the copy on h1 ended first, about 3.0 s before the original would have"
+        credit = commands.CreditCopy(stage=3, stage_attempt=0, index=7, task_id=701, gained_ms=3_000, reason=said)
+        found = task(
+            STARTED, *QUICK, SLOW, COPY, ended(7, 3_200, 5_200, "h1", copy=True), credit,
+            msgspec.structs.replace(credit, index=6, reason="another one"),
+        )  # fmt: skip
+        assert any(line.endswith(said) for line in found.lines)
+        assert not any("another one" in line for line in found.lines)
+
     def test_one_whose_original_won(self) -> None:
         found = task(
             STARTED, *QUICK, SLOW, COPY, ended(7, 0, 4_000, "h4"), ended(7, 3_200, 4_010, "h1", "KILLED", copy=True)
@@ -141,6 +151,12 @@ class TestTask:
         later = ended(6, 5_000, 9_000, "h3")
         assert task(STARTED, *QUICK[:6], others, told, later, index=6).verdict == "it was never found slow"
         assert "no verdict" in task(STARTED, *QUICK[:6], others, told, late, index=6).verdict
+
+    def test_one_whose_attempt_failed_in_python(self) -> None:
+        failure = "a.PythonException: Traceback (most recent call last):\n  File 'job.py', line 7, in f\nValueError: no"
+        failed = msgspec.structs.replace(ended(7, 0, 2_500, "h4", "FAILED"), failure=failure)
+        story = task(STARTED, *QUICK, failed, ended(7, 2_600, 4_600, "h1")).lines
+        assert any(line.endswith("failed after 2.5 s, ValueError: no") for line in story)
 
     def test_one_whose_output_was_lost(self) -> None:
         first = QUICK[0]

@@ -206,6 +206,17 @@ def test_phases_and_changes_of_the_number_of_executors_are_told() -> None:
     assert [row[0], *row[1:4], row[5]] == ["new requirements", "4", "8", "8", "all are there"]
 
 
+def test_one_is_told_as_one_and_tasks_that_ran_again_with_their_driver_as_such() -> None:
+    fold, document = folded(told(attempt(), STAGE, task(0, state="FAILED"), task(0, attempt=1, task_id=1)))
+    text = page(fold, document, START_MS + 60_000)
+    assert ", 1 attempt failed" in text
+    assert "Stage 0: 1 task <small>" in text
+    assert "Every task has had one attempt." in drawn(told(attempt(), STAGE, task(0)))
+    again = drawn(three_attempts())
+    assert "Every task has had one attempt." not in again
+    assert "In no driver epoch had a task more than one attempt." in again
+
+
 def test_what_is_missing_is_said() -> None:
     history = told(attempt(), STAGE, *(task(index) for index in range(9)))
     text = drawn([*history[:4], *history[8:]])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.observe.page.records_to_draw import START_MS, attempt, begun, folded, many, recorded, task, told
 from yarnspec.core.messages import commands, events
+from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.observations import State
 from yarnspec.core.messages.recoveryevents import ShuffleRestored
 from yarnspec.observe.forms.document import CopyTotals, SpeculationStatus
@@ -36,6 +37,20 @@ STAGE = events.StageStarted(stage=0, stage_attempt=0, name="count", tasks=12)
 def scene(*messages: events.Event | commands.Command) -> Scene:
     fold, document = folded(told(*messages))
     return scene_of(fold, document, START_MS + 60_000)
+
+
+def waves(first_ms: int, then_ms: int = 200, **late_ms: int) -> list[events.TaskFinished]:
+    """Ten tasks, one after the other, on each of three executors of hosts w0 to w2; ``late_ms``: of w1's by number."""
+    found = []
+    for host in range(3):
+        at_ms = START_MS + 3_000
+        for number in range(10):
+            took_ms = late_ms.get(f"of_{number}", 0) if host == 1 else 0
+            end_ms = at_ms + (took_ms or (then_ms if number else first_ms))
+            index = 3 * number + host
+            found.append(task(index, host=f"w{host}", executor_id=str(host), launch_ms=at_ms, finish_ms=end_ms))
+            at_ms = end_ms
+    return found
 
 
 def drawing(of: Scene) -> Timeline:
@@ -269,6 +284,17 @@ class TestSpeeds:
         assert found.attempts.took_ms[found.attempts.lost].min() > 60_000
         assert not found.speeds.slow(found.hosts.index("w2"))
 
+    def test_a_host_is_not_slow_because_its_executor_has_just_started(self) -> None:
+        started = [
+            task(30 + number, host="w3", executor_id="3", launch_ms=START_MS + 6_000, finish_ms=START_MS + 10_600)
+            for number in range(4)
+        ]
+        found = scene(attempt(), STAGE, *waves(4_800), *started)
+        assert found.speeds.compared[found.hosts.index("w3")] == 4
+        assert {one.host: one.tone for one in host_rows(found)[0] if one.done} == dict.fromkeys(
+            ("w0", "w1", "w2", "w3"), "calm"
+        )
+
 
 class TestHosts:
     def test_a_block_of_the_host_is_told_from_blocks_for_a_task_or_of_an_executor(self) -> None:
@@ -294,6 +320,23 @@ class TestHosts:
         assert (len(band.blocks), len(band.narrow), band.blocked) == (1, 3, False)
         assert "blocked once" in band.label
         assert any("blocked for task 0.2 (asked)" in one.text for one in band.narrow)
+
+    def test_the_reason_of_a_host_is_one_for_the_whole_of_it_if_there_is_one(self) -> None:
+        narrow = msgspec.structs.replace(_block("w2"), reason="task 0.0 failed", level="task", stage=0, index=0)
+        over = commands.UnblockHost(reason="over", host="w2", level="task", stage=0, index=0)
+        spared = commands.SlowHostNotBlocked(reason="2 of 3 are blocked", host="w2", cause="slow")
+        whole = msgspec.structs.replace(_block("w2"), reason="slow")
+        after = commands.UnblockHost(reason="over", host="w2")
+
+        def why(*messages: Command) -> str:
+            found = scene(attempt(), STAGE, *slow_host(), *messages)
+            return next(one.why for one in host_rows(found)[0] if one.host == "w2")
+
+        assert why(narrow) == "task 0.0 failed (by me)"
+        assert why(narrow, over) == "task 0.0 failed"
+        assert why(spared, narrow) == why(spared, narrow, over) == "left in use: 2 of 3 are blocked"
+        assert why(spared, whole, after, narrow) == "slow"
+        assert why(spared, narrow, whole) == "slow (by me)"
 
     def test_a_block_that_the_next_attempt_carries_on_counts_once(self) -> None:
         ready, again = events.DriverReady(driver_url="spark://d:1"), commands.UnblockHost(reason="over", host="w1")
@@ -336,6 +379,33 @@ class TestStages:
         assert verdict.kind == "uneven"
         assert "task 11 took 8.0 times as long as usual in its stage, and no host is to blame" in verdict.words
         assert lateness_of(scene(attempt(), STAGE, *even), 0).kind == "even"
+
+    def test_the_first_tasks_of_executors_are_compared_with_each_other(self) -> None:
+        assert lateness_of(scene(attempt(), STAGE, *waves(4_800)), 0).kind == "even"
+        # One of the others is late as well, and by less than the first ones take.
+        found = lateness_of(scene(attempt(), STAGE, *waves(4_800, of_5=2_000)), 0)
+        assert (
+            found.words == "uneven: task 16 took 10.0 times as long as usual in its stage, and no host is to blame; "
+            "its input is not in the records"
+        )
+        assert lateness_of(scene(attempt(), STAGE, *waves(4_800, of_5=700)), 0).kind == "even"
+        assert "task 1 took 4.0 times" in lateness_of(scene(attempt(), STAGE, *waves(4_800, of_0=19_200)), 0).words
+
+    def test_a_first_task_that_failed_was_the_first_one(self) -> None:
+        # As Spark's log of a job with two executors has it.
+        ran = [("1", 0, 4_813, "SUCCESS"), ("1", 4_788, 4_897, "SUCCESS"), ("1", 4_889, 5_026, "SUCCESS"),
+               ("2", 51, 4_957, "FAILED"), ("2", 4_989, 5_632, "SUCCESS")]  # fmt: skip
+        tasks = [
+            task(number, host=f"w{executor}", executor_id=executor, state=state,
+                 launch_ms=START_MS + begin_ms, finish_ms=START_MS + end_ms)
+            for number, (executor, begin_ms, end_ms, state) in enumerate(ran)
+        ]  # fmt: skip
+        assert lateness_of(scene(attempt(), STAGE, *tasks), 0).kind == "even"
+
+    def test_a_start_does_not_take_as_long_as_one_likes(self) -> None:
+        only = [task(0, finish_ms=START_MS + 63_000), task(1, launch_ms=START_MS + 63_000, finish_ms=START_MS + 68_000),
+                task(2, launch_ms=START_MS + 68_000, finish_ms=START_MS + 73_000)]  # fmt: skip
+        assert "task 0 took 4.0 times" in lateness_of(scene(attempt(), STAGE, *only), 0).words
 
     @pytest.mark.parametrize("late_on_w2", [5, 1], ids=["most of its tasks are late", "it was blocked then"])
     def test_a_host_is_to_blame_for_the_worst_task_however_many_are_late_elsewhere(self, late_on_w2: int) -> None:
@@ -416,6 +486,16 @@ class TestTasks:
             ("0.2 (stage attempt 1)", "2.0 s wasted", "slow"),
         ]
 
+    def test_what_a_copy_gained_is_what_its_ledger_counted(self) -> None:
+        fold, document = folded(recorded(18))
+        found = scene_of(fold, document, fold.last_ms)
+        rows, ledger = copy_rows(found)[0], ledger_of(found)
+        assert ledger is not None and ledger.gained_ms  # noqa: PT018
+        gained = [one.balance for one in rows if one.winner == "the copy"]
+        assert len(gained) == ledger.copies_won
+        seconds = [float(text.split()[1]) if text.endswith("gained") else 0.0 for text in gained]
+        assert sum(seconds) == pytest.approx(ledger.gained_ms / 1_000, abs=0.05 * len(seconds) + 0.5)
+
     def test_the_ledger_has_all_copies_also_while_the_next_attempt_does_not_know_of_them(self) -> None:
         copied = task(0, task_id=1, attempt=1, speculative=True, host="w2", finish_ms=START_MS + 5_000)
         fold, document = folded(told(attempt(), STAGE, _copy("slow"), copied))
@@ -483,6 +563,26 @@ class TestTimeline:
         assert rows == rows[:3] * 4
         unknown = drawing(scene(attempt(), STAGE, *tasks)).bands[0]
         assert len({bar.y for bar in unknown.bars["ok"]}) == 6
+
+    @pytest.mark.parametrize(("failing", "running"), [(1_490, 40), (1_490, 2_000), (100, 2_000)])
+    def test_where_there_are_too_many_attempts_those_that_run_longest_are_drawn(
+        self, failing: int, running: int
+    ) -> None:
+        usual = [task(number, task_id=number) for number in range(4_000)]
+        failed = [task(number, task_id=number, state="FAILED") for number in range(5_000, 5_000 + failing)]
+        runs = [begun(number, launch_ms=START_MS + 20_000 - number) for number in range(8_000, 8_000 + running)]
+        found = drawing(scene(attempt(), STAGE, *usual, *failed, *runs))
+        [bars] = [one.bars for one in found.bands if one.bars]
+        drawn = min(running, max(750, 1_500 - failing))
+        assert {kind: len(each) for kind, each in bars.items()} == {
+            "failed": min(failing, 1_500 - drawn),
+            "running": drawn,
+        }
+        last = 8_000 + running
+        assert {bar.text.partition(",")[0] for bar in bars["running"]} == {
+            f"task 0.{number}" for number in range(last - drawn, last)
+        }
+        assert found.singled_out == 1_500
 
 
 class TestSentences:
@@ -567,12 +667,32 @@ class TestSentences:
         [
             (["no space left"], "1 task attempt failed. The reason: no space left."),
             (["no space left", "bad line"], "2 task attempts failed. For example: no space left."),
+            (["it failed with:\n"], "1 task attempt failed. The reason: it failed with."),
             (["", ""], "2 task attempts failed. The records do not say why."),
         ],
     )
     def test_a_reason_that_occurred_once_is_an_example(self, reasons: list[str], words: str) -> None:
         failed = [task(number, state="FAILED", failure=reason) for number, reason in enumerate(reasons)]
         assert words in [one.text for one in sentences(scene(attempt(), STAGE, *failed))]
+
+    def test_failures_in_python_are_told_by_their_errors_and_different_ones_apart(self) -> None:
+        begins = (
+            "a.PythonException: An exception was thrown from the Python worker: Traceback (most recent call last):\n"
+        )
+        errors = ["ValueError: bad row 7", "MemoryError", "ValueError: bad row 9", "OSError: no space left"]
+        failed = [
+            task(number, state="FAILED", failure=f"{begins}  File 'job.py', line 7, in f\n{error}\n\tat a.B(B.java)")
+            for number, error in enumerate(errors)
+        ]
+        found = scene(
+            attempt(), STAGE, *failed, events.StageFinished(stage=0, stage_attempt=0, failure=failed[1].failure)
+        )
+        assert "4 task attempts failed. Most often (2 of 4), for example: ValueError: bad row 9." in [
+            one.text for one in sentences(found)
+        ]
+        [stage], _ = stage_rows(found)
+        assert stage.failure == "MemoryError"
+        assert {why for *_, why in stage.slowest} == set(errors)
 
     def test_slow_hosts_beyond_the_second_have_their_numbers_and_blocks(self) -> None:
         slow = {"w7": 70, "w6": 60, "w5": 50, "w4": 40}

@@ -28,7 +28,7 @@ import numpy as np
 from yarnspec.core.copies.ledger import Ledger, gained_ms
 from yarnspec.core.detectors import PutOff
 from yarnspec.core.detectors.words import seconds
-from yarnspec.core.messages.commands import Command, KillAttempt, LaunchCopy, Verdict, WithdrawCopy
+from yarnspec.core.messages.commands import Command, CreditCopy, KillAttempt, LaunchCopy, Verdict, WithdrawCopy
 from yarnspec.core.messages.figures import LedgerFigures
 from yarnspec.core.messages.observations import Failure, StageFlag, State
 from yarnspec.core.messages.settings import SpeculationSettings
@@ -387,6 +387,7 @@ class TaskCopies:
         self._banned.clear()
 
     def _won(self, stage: StageTasks, task: CopiedTask, attempt: TaskAttempt, now_ms: int) -> list[Command]:
+        commands: list[Command] = []
         if attempt.speculative:
             originals = [one for one in stage.attempts_of(attempt.index) if not one.speculative]
             original = representative(originals)
@@ -395,10 +396,18 @@ class TaskCopies:
             self.ledger_of(stage.key).gained_ms += gain_ms
             sooner = f"about {seconds(gain_ms)} before the original would have"
             said = f"the copy on {attempt.host} ended first, {sooner}"
+            commands.append(
+                CreditCopy(
+                    stage=stage.stage, stage_attempt=stage.stage_attempt, index=attempt.index, task_id=attempt.task_id,
+                    gained_ms=gain_ms, reason=said,
+                )
+            )  # fmt: skip
         else:
             said = f"the original on {attempt.host} ended first"
         self._note(task.key, "won", said, now_ms)
-        return [self._withdraw(task, "its task has ended")] if task.asked_ms is not None else []
+        if task.asked_ms is not None:
+            commands.append(self._withdraw(task, "its task has ended"))
+        return commands
 
     def _map_output_lost(self, stage: StageTasks, attempt: TaskAttempt) -> list[Command]:
         if self._table.knows((stage.stage, stage.stage_attempt + 1)):

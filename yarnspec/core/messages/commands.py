@@ -380,6 +380,19 @@ class RefuseBlock(Command, frozen=True):
     kind: Literal["block", "unblock"] = "block"
 
 
+class CreditCopy(Command, frozen=True):
+    """A copy finished its task first. For the event log: nothing is to be done.
+
+    ``gained_ms``: about how much earlier than the original would have, as the ledger counts it; 0 where nobody knows.
+    """
+
+    stage: int
+    stage_attempt: int
+    index: int
+    task_id: int
+    gained_ms: int
+
+
 class SlowHostNotBlocked(Command, frozen=True):
     """Leave a slow or faulty host in use; ``reason`` says why. For the event log: nothing is to be done.
 

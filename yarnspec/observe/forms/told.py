@@ -17,6 +17,8 @@ _FIRST_TIME_MS = 10**12
 # Of a verdict or an attempt a line shows which task it is about, and of one alone why. `explain` and the other forms
 # have the numbers.
 _BRIEF = (frozenset({"stage", "index", "host", "numbers"}), frozenset({"stage", "index", "host", "launch_ms"}))
+_TRACEBACK = "Traceback (most recent call last):"
+_PYTHON_EXCEPTION = "PythonException: "
 _IN_REASON = {"JudgeTasks": ("untold",), "Summarize": ("ledger", "stages")}
 _KINDS: dict[tuple[str, str], type[Event] | type[Command]] = {
     **{("event", one.__name__): one for one in Event.__subclasses__()},
@@ -48,6 +50,23 @@ def clipped(text: str, most: int) -> str:
     begins = text[: most - 1]
     words = begins[: begins.rfind(" ")].rstrip() if not text[most - 1].isspace() else begins
     return f"{(words if len(words) * 2 > most else begins).rstrip(' ,;:')}…"
+
+
+def why_failed(failure: str) -> str:
+    """Why a task or a stage failed, on one line: the first line, or the one that names an error of Python's.
+
+    Of several errors in a row the last one counts. A long text may be cut before that one is named, and then the one
+    before it counts.
+    """
+    lines = failure.strip().splitlines() or [""]
+    for number in range(len(lines) - 1, -1, -1):
+        begins, is_traceback, _ = lines[number].partition(_TRACEBACK)
+        named = next((line for line in lines[number + 1 :] if line[:1].strip()), "") if is_traceback else ""
+        if named:
+            before, is_exception, _ = begins.partition(_PYTHON_EXCEPTION)
+            words = before[: before.rfind(" ") + 1] if is_exception else begins
+            return words.removesuffix("Caused by: ") + named.rstrip()
+    return lines[0].rstrip()
 
 
 def in_two(reason: str) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from yarnspec.core.messages.commands import Command, Verdict
 from yarnspec.core.messages.events import Event, TaskFinished
 from yarnspec.core.messages.observations import State
 from yarnspec.observe.forms.records import Record, UnreadableRecordError
+from yarnspec.observe.forms.told import why_failed
 from yarnspec.observe.hindsight.replay import Replay
 
 _SAME_MS = 1_000
@@ -94,6 +95,9 @@ class _TaskStory:
             case commands.BlockHost() | commands.BlockExecutor():
                 if message.stage == self._stage and message.index in (None, self._index):
                     self._note(time_ms, f"{message.host} was blocked for the {message.level}: {message.reason}")
+            case commands.CreditCopy():
+                if (message.stage, message.index) == (self._stage, self._index):
+                    self._note(time_ms, message.reason)
             case commands.LaunchCopy() | commands.WithdrawCopy() | commands.KillAttempt() | events.CopyRefused():
                 if (message.stage, message.index) == (self._stage, self._index):
                     self._copy(message, time_ms)
@@ -338,5 +342,5 @@ def _who(task: TaskFinished) -> str:
 
 
 def _how(task: TaskFinished) -> str:
-    why = f", {task.failure.splitlines()[0][:200]}" if task.failure.strip() else ""
+    why = f", {why_failed(task.failure)[:200]}" if task.failure.strip() else ""
     return f"{task.state.lower()} after {seconds(task.finish_ms - task.launch_ms)}{why}"

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from yarnspec.core.messages.observations import IntColumn, Observations, RowKind, State
+from yarnspec.observe.forms.told import why_failed
 from yarnspec.observe.page.missing import FoldedKind, Missing
 
 BoolColumn = npt.NDArray[np.bool_]
@@ -159,8 +160,7 @@ class AttemptTable:
         return text
 
     def _put_text(self, task_id: int, stage: int, finish_ms: int, text: str) -> None:
-        first_line = text.strip().partition("\n")[0][:300]
-        self._texts.setdefault((stage << 40) | task_id, (finish_ms, first_line))
+        self._texts.setdefault((stage << 40) | task_id, (finish_ms, why_failed(text)[:300]))
         while len(self._texts) > _MOST_TEXTS:
             ended_ms, _ = self._texts.pop(next(iter(self._texts)))
             self._missing.forget(FoldedKind.FAILURES, 1, ended_ms)

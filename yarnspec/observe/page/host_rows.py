@@ -64,6 +64,7 @@ def host_rows(scene: Scene) -> tuple[list[HostRow], int]:
         history = history_of(attempts, scene.speeds, mine, scene.scale.begin_ms, scene.scale.end_ms)
         slow, factor = scene.speeds.slow(number), float(scene.speeds.factor[number])
         state, tone = _state(scene, block, parts, host, factor if slow else None)
+        why, reason = _why(scene, block, parts, host)
         outputs = kept.get(host)
         rows.append(
             HostRow(
@@ -78,8 +79,7 @@ def host_rows(scene: Scene) -> tuple[list[HostRow], int]:
                 lost=int(np.count_nonzero(attempts.lost[mine])),
                 copies_away=away[number],
                 kept_outputs=outputs.outputs if outputs else 0, kept_bytes=outputs.bytes if outputs else 0,
-                why=_why(scene, block or next(iter(parts), None), host),
-                reason=block.reason if block is not None else parts[0].reason if parts else "", block=block,
+                why=why, reason=reason, block=block,
             )
         )  # fmt: skip
     ranks = {"bad": 0, "warn": 1, "calm": 2}
@@ -124,16 +124,21 @@ def _blocked_before(blocks: list[BlockSpan]) -> list[str]:
     ]
 
 
-def _why(scene: Scene, block: BlockStatus | None, host: str) -> str:
-    if block is not None:
-        return f"{block.reason} (by {block.by})" if block.by else block.reason
-    told = [one.reason for one in scene.fold.blocks if one.host == host]
-    if told:
-        return told[-1]
-    if host in scene.fold.spared:
-        return scene.fold.spared[host]
+def _why(scene: Scene, block: BlockStatus | None, parts: list[BlockStatus], host: str) -> tuple[str, str]:
+    """Why a host is in its state, and the reason in that of a block that holds. First comes what is about all of it."""
+    before = [one for one in scene.fold.blocks if one.host == host]
+    whole = [one.reason for one in before if one.of_whole_host]
+    if block is None and whole:
+        return whole[-1], ""
+    if block is None and host in scene.fold.spared:
+        return f"left in use: {scene.fold.spared[host]}", ""
+    holds = block or next(iter(parts), None)
+    if holds is not None:
+        return f"{holds.reason} (by {holds.by})" if holds.by else holds.reason, holds.reason
+    if before:
+        return before[-1].reason, ""
     _, reason = scene.fold.would_be_slow.get(host, (0, ""))
-    return f"would have been found slow: {reason}" if reason else ""
+    return f"would have been found slow: {reason}" if reason else "", ""
 
 
 def _copied_away(scene: Scene) -> Counter[int]:

@@ -6,6 +6,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from yarnspec.observe.forms.moments import at_time
+from yarnspec.observe.page.drawing import counted
 
 _SHOWN_GAPS = 3
 _MOST_GAPS = 100
@@ -43,11 +44,11 @@ class Forgotten(NamedTuple):
         if kind is FoldedKind.RUNNING:
             verb = "was" if self.number == 1 else "were"
             return (
-                f"{_count(self.number, 'task attempt')} {verb} not drawn while running: too many ran. "
+                f"{counted(self.number, 'task attempt')} {verb} not drawn while running: too many ran. "
                 f"The newest of them began at {until}."
             )
         noun, which = kind.value
-        return f"The page no longer has {_count(self.number, noun)} {which}, up to {until}."
+        return f"The page no longer has {counted(self.number, noun)} {which}, up to {until}."
 
 
 class Gap(NamedTuple):
@@ -78,7 +79,7 @@ class Missing:
 
     def skip_records(self, count: int, before_ms: int) -> None:
         """So many records from before this moment were never read."""
-        from_before = f"{_count(count, 'record')} from before {at_time(before_ms)}"
+        from_before = f"{counted(count, 'record')} from before {at_time(before_ms)}"
         words = f"{from_before} could not be had: the page lacks what {_they(count)}."
         self._add(Gap(count, words))
 
@@ -104,10 +105,10 @@ class Missing:
         earlier = self._gaps[:-_SHOWN_GAPS]
         if earlier:
             records = self._more_records + sum(one.records for one in earlier)
-            told = f", with at least {_count(records, 'record')}" if records else ""
-            found.append(f"Before them the records have {_count(len(earlier) + self._more_gaps, 'gap')} more{told}.")
+            told = f", with at least {counted(records, 'record')}" if records else ""
+            found.append(f"Before them the records have {counted(len(earlier) + self._more_gaps, 'gap')} more{told}.")
         if self.damaged:
-            damaged = _count(self.damaged, "damaged record")
+            damaged = counted(self.damaged, "damaged record")
             verb = "was" if self.damaged == 1 else "were"
             found.append(f"{damaged} {verb} passed over: the page lacks what {_they(self.damaged)}.")
         found += filter(None, (one.sentence(kind) for kind, one in self._forgotten.items()))
@@ -128,7 +129,3 @@ class Missing:
 
 def _they(number: int) -> str:
     return "it tells" if number == 1 else "they tell"
-
-
-def _count(number: int, one: str) -> str:
-    return f"{number:,} {one if number == 1 else one + 's'}"

@@ -18,7 +18,7 @@ from yarnspec.observe.forms.moments import at_time, clock, day_clock, span, zone
 from yarnspec.observe.forms.resource_words import asks_in_words, resources_in_words
 from yarnspec.observe.forms.told import clipped, in_two, told
 from yarnspec.observe.page.container_rows import containers_by_host, over_time, shown_containers
-from yarnspec.observe.page.drawing import brief, percent, took
+from yarnspec.observe.page.drawing import brief, counted, percent, took
 from yarnspec.observe.page.host_rows import host_rows
 from yarnspec.observe.page.page_fold import SHOWN_EVENTS, PageFold
 from yarnspec.observe.page.scene import Scene, scene_of
@@ -212,7 +212,7 @@ def _environment() -> jinja2.Environment:
     environment.filters |= {
         "took": took, "at_time": at_time, "day_clock": day_clock, "span": span, "zone": zone, "number": _number,
         "bytes": _bytes, "percent": percent, "brief": brief, "safe_link": _safe_link, "clip": clipped, "in_two": in_two,
-        "short_reason": short_reason, "host": _host,
+        "short_reason": short_reason, "host": _host, "counted": counted,
     }  # fmt: skip
     environment.globals |= {"signs": _SIGNS}
     return environment

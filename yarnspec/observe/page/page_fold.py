@@ -376,6 +376,10 @@ class PageFold:
                 self._step(self.copies, asked, FoldedKind.COPIES, attrgetter("asked_ms"))
             case commands.WithdrawCopy():
                 self._not_started(command.stage, command.stage_attempt, command.index, command.reason)
+            case commands.CreditCopy():
+                copy = self._copy_asked(command.stage, command.stage_attempt, command.index)
+                if copy is not None:
+                    copy.gained_ms = command.gained_ms
             case commands.SlowHostNotBlocked(host=host, reason=reason) | commands.RefuseBlock(host=host, reason=reason):
                 self.spared[host] = reason
             case commands.EnterPhase(phase=phase, waits_for=waits_for):
@@ -418,11 +422,15 @@ class PageFold:
             self._forget_blocks()
 
     def _not_started(self, stage: int, stage_attempt: int, index: int, why: str) -> None:
-        place = self._now.get((stage, stage_attempt))
-        for copy in reversed(self.copies):
-            if (copy.stage, copy.index) == (place, index) and not copy.not_started:
-                copy.not_started = why or "it did not start"
-                return
+        copy = self._copy_asked(stage, stage_attempt, index)
+        if copy is not None:
+            copy.not_started = why or "it did not start"
+
+    def _copy_asked(self, stage: int, stage_attempt: int, index: int) -> CopyAsked | None:
+        """The newest request for a copy of a task, without those that came to nothing."""
+        task = self._now.get((stage, stage_attempt)), index
+        asked = (one for one in reversed(self.copies) if (one.stage, one.index) == task and not one.not_started)
+        return next(asked, None)
 
     # bounds
 

@@ -12,7 +12,7 @@ from yarnspec.core.messages.observations import IntColumn, State
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.moments import day_clock
 from yarnspec.observe.forms.told import clipped
-from yarnspec.observe.page.drawing import times, took
+from yarnspec.observe.page.drawing import counted, times, took
 from yarnspec.observe.page.scene import Scene
 from yarnspec.observe.page.spans import MASTER, BlockSpan, Moment
 from yarnspec.observe.page.stage_rows import lateness_of
@@ -66,14 +66,14 @@ def _even_hosts(scene: Scene) -> list[Sentence]:
     speeds, busy = scene.speeds, [one for one in range(len(scene.hosts)) if len(scene.of_host(one))]
     compared = [one for one in busy if speeds.compared[one]]
     if len(compared) < 2 or any(speeds.slow(one) for one in compared):  # noqa: PLR2004 - one alone is not compared
-        ran = f"{_count(len(scene.attempts), 'task attempt')} ran on {_count(len(busy), 'host')}."
+        ran = f"{counted(len(scene.attempts), 'task attempt')} ran on {counted(len(busy), 'host')}."
         return [Sentence("calm", ran)] if busy else []
     worst = max(compared, key=lambda one: float(speeds.factor[one]))
     factor = float(speeds.factor[worst])
     words = f"Host {scene.hosts[worst]} took {factor:.1f} times as long as others, and no host took longer"
     if factor < 1.05:  # noqa: PLR2004 - 1.0 in the words
         words = "All hosts took about as long as each other"
-    return [Sentence("calm", f"{words} ({_count(len(compared), 'host')} compared).")]
+    return [Sentence("calm", f"{words} ({counted(len(compared), 'host')} compared).")]
 
 
 def _longest_stage(scene: Scene) -> list[Sentence]:
@@ -121,7 +121,7 @@ def _so_far(scene: Scene) -> str:
     now = done if tasks.total else "no stage has begun"
     if scene.fold.epochs <= 1:
         return f": {now}"
-    earlier = _count(_finished_tasks(scene, before=scene.document.epoch), "task")
+    earlier = counted(_finished_tasks(scene, before=scene.document.epoch), "task")
     return f". Driver epoch {scene.document.epoch}: {now}; earlier ones finished {earlier}"
 
 
@@ -142,7 +142,7 @@ def _work(scene: Scene) -> str:
     where = f"{len(spans):,} attempts of " if len(spans) > stages else ""
     epochs = len({one.epoch for one in spans})
     again = f" of {epochs} driver epochs" if epochs > 1 else ""
-    return f"{_count(done, 'task')} finished" + (f", in {where}{_count(stages, 'stage')}{again}" if stages else "")
+    return f"{counted(done, 'task')} finished" + (f", in {where}{counted(stages, 'stage')}{again}" if stages else "")
 
 
 def _finished_tasks(scene: Scene, before: int | None = None) -> int:
@@ -180,12 +180,12 @@ def _losses(scene: Scene) -> list[Sentence]:
     words = [f"{when.capitalize()} {_short(last.text)}"]
     if len(lost) > 1:
         masters = sum(one.died == MASTER for one in lost)
-        counts = [_count(masters, MASTER)] if masters else []
-        counts += [_count(len(lost) - masters, "driver")] if len(lost) > masters else []
+        counts = [counted(masters, MASTER)] if masters else []
+        counts += [counted(len(lost) - masters, "driver")] if len(lost) > masters else []
         words = [f"{' and '.join(counts)} died. The last time, {when}: {_short(last.text)}"]
     count = _lost_at(scene, last)
     if count:
-        words.append(f"{_count(count, 'task attempt')} ran then and {'was' if count == 1 else 'were'} lost.")
+        words.append(f"{counted(count, 'task attempt')} ran then and {'was' if count == 1 else 'were'} lost.")
     recovery = scene.document.recovery
     if recovery is not None and recovery.saved_outputs:
         again = f"{recovery.restored_outputs:,} of {recovery.saved_outputs:,} map outputs were used again"
@@ -193,7 +193,7 @@ def _losses(scene: Scene) -> list[Sentence]:
         lost_words = ", ".join(f"{count:,}: {why}" for why, count in reasons)
         words.append(f"{again} (not used: {lost_words})." if reasons else f"{again}.")
     if recovery is not None and recovery.skipped_writes:
-        words.append(f"{_count(recovery.skipped_writes, 'write')} of earlier epochs did not run again.")
+        words.append(f"{counted(recovery.skipped_writes, 'write')} of earlier epochs did not run again.")
     first = _first_task_after(scene, last)
     if first is not None:
         words.append(f"The first new task began after {took(first)}.")
@@ -226,7 +226,7 @@ def _hosts(scene: Scene) -> list[Sentence]:
         found.append(_more_slow_hosts(scene, more, blocks))
     found += [_blocked_host(scene, host, blocks[host]) for host in told[:_MOST_OF_A_KIND]]
     if others := told[_MOST_OF_A_KIND:]:
-        found.append(Sentence("warn", f"yarnspec blocked {_count(len(others), 'more host')}{_names(others)}."))
+        found.append(Sentence("warn", f"yarnspec blocked {counted(len(others), 'more host')}{_names(others)}."))
     return found
 
 
@@ -251,7 +251,7 @@ def _more_slow_hosts(scene: Scene, numbers: list[int], blocks: dict[str, list[Bl
     """Those beyond the first few; the slowest comes first."""
     hosts = [scene.hosts[one] for one in numbers]
     most, least = (f"{scene.speeds.factor[one]:.1f}" for one in (numbers[0], numbers[-1]))
-    words = f"{_count(len(hosts), 'more host')}{_names(hosts)} took {most if most == least else f'{least} to {most}'}"
+    words = f"{counted(len(hosts), 'more host')}{_names(hosts)} took {most if most == least else f'{least} to {most}'}"
     blocked = sum(host in blocks for host in hosts)
     what = "" if not blocked else "it too" if len(hosts) == 1 else f"{blocked:,} of them"
     return Sentence("bad", f"{words} times as long as others" + (f"; yarnspec blocked {what}." if what else "."))
@@ -285,7 +285,7 @@ def _failures(scene: Scene) -> list[Sentence]:
     where = ""
     if np.count_nonzero(by_host) > 1 and by_host.max() * 2 > len(failed):
         where = f" {by_host.max():,} of them ran on {scene.hosts[int(by_host.argmax())]}."
-    return [Sentence("warn", f"{_count(len(failed), 'task attempt')} failed.{where} {_reason(scene, failed)}")]
+    return [Sentence("warn", f"{counted(len(failed), 'task attempt')} failed.{where} {_reason(scene, failed)}")]
 
 
 def _reason(scene: Scene, failed: IntColumn) -> str:
@@ -313,7 +313,7 @@ def _stages(scene: Scene) -> list[Sentence]:
     found.sort(reverse=True)
     told = [Sentence("warn", text) for _, text in found[:_MOST_OF_A_KIND]]
     if len(found) > _MOST_OF_A_KIND:
-        told.append(Sentence("warn", f"{_count(len(found) - _MOST_OF_A_KIND, 'more stage')} had such tasks."))
+        told.append(Sentence("warn", f"{counted(len(found) - _MOST_OF_A_KIND, 'more stage')} had such tasks."))
     return told
 
 
@@ -324,7 +324,7 @@ def _waiting(scene: Scene) -> list[Sentence]:
         return []
     why = f": {_short(short_reason(document.pending_reason))}" if document.pending_reason else "."
     verb = "does" if missing == 1 else "do"
-    text = f"{missing} of {_count(document.wanted_containers, 'wanted executor')} {verb} not run yet{why}"
+    text = f"{missing} of {counted(document.wanted_containers, 'wanted executor')} {verb} not run yet{why}"
     return [Sentence("warn", text)]
 
 
@@ -332,7 +332,7 @@ def _copies(scene: Scene) -> list[Sentence]:
     ledger = ledger_of(scene)
     if ledger is None or not ledger.copies_launched:
         return _copies_of_spark(scene)
-    words = f"{_count(ledger.copies_launched, 'copy', 'copies')} ran, {ledger.copies_won:,} of them finished first"
+    words = f"{counted(ledger.copies_launched, 'copy', 'copies')} ran, {ledger.copies_won:,} of them finished first"
     if ledger.gained_ms:
         words += f": about {took(ledger.gained_ms)} of tasks' time gained, {took(ledger.wasted_ms or 0)} wasted"
     return [Sentence("good" if ledger.copies_won else "calm", f"{words}.")]
@@ -344,16 +344,12 @@ def _copies_of_spark(scene: Scene) -> list[Sentence]:
     if not copies:
         return []
     won = int(np.count_nonzero(attempts.copies & (attempts.state == State.SUCCESS)))
-    return [Sentence("calm", f"{_count(copies, 'copy', 'copies')} ran, {won:,} of them finished first.")]
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return [Sentence("calm", f"{counted(copies, 'copy', 'copies')} ran, {won:,} of them finished first.")]
 
 
 def _short(text: str) -> str:
     """A reason as the end of a sentence."""
-    words = clipped(" ".join(text.split()).rstrip("."), _LONG_REASON)
+    words = clipped(" ".join(text.split()).rstrip(".:;, "), _LONG_REASON)
     return words if words.endswith("…") else f"{words}."
 
 

@@ -19,13 +19,15 @@ from yarnspec.observe.page.drawing import FloatColumn
 SLOW_FACTOR = 1.5
 """From here on a host counts as slow on the page; yarnspec's own verdict asks for more."""
 LATE_FACTOR = 2.0
+_LONGEST_START_MS = 10_000
+"""If an executor's first tasks take longer than others, at most so much of that is put down to its start."""
 _ENOUGH = 3
 _BINS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Speeds:
-    """``ratio``: of each attempt, how many times as long it took as its stage's tasks usually do; NaN: not known.
+    """``ratio``: of each attempt, how many times as long it took as such tasks of its stage usually do; NaN: not known.
 
     ``factor`` and ``compared`` are by the number of a host: the median of its ratios, and of how many.
     """
@@ -44,12 +46,16 @@ class Speeds:
 def speeds_of(attempts: Attempts, hosts: int, stages: int) -> Speeds:
     """Compare each attempt with its stage: what is usual there is what the middle one of its hosts takes.
 
+    An executor's first attempts in a stage load its code as well, and start Python or the JVM. So they are compared
+    with first attempts of other executors.
+
     An attempt that was killed counts if it had run for longer: it was at least so slow. One that was lost with its
     driver does not count, because nobody knows for how long it ran.
     """
     took = attempts.took_ms.astype(np.float64)
-    usual = _usual(attempts, took, hosts, stages)
-    of_stage = usual[attempts.stage] if len(attempts) else np.zeros(0)
+    usual, first = _usual(attempts, took, attempts.succeeded, hosts, stages), _first_of_executor(attempts)
+    start = np.clip(_usual(attempts, took, attempts.succeeded & first, hosts, stages) - usual, 0, _LONGEST_START_MS)
+    of_stage = usual[attempts.stage] + np.where(first, start[attempts.stage], 0) if len(attempts) else np.zeros(0)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(of_stage > 0, took / of_stage, np.nan)
     late = np.nan_to_num(ratio) > 1.0
@@ -77,10 +83,22 @@ def history_of(
     return [(place / _BINS, float(medians[place])) for place in np.unique(bins).tolist()]
 
 
-def _usual(attempts: Attempts, took: FloatColumn, hosts: int, stages: int) -> FloatColumn:
-    """The usual time of a task of each stage: the lower middle one of its hosts' medians; 0 where nothing ended."""
+def _first_of_executor(attempts: Attempts) -> BoolColumn:
+    """The attempts that began before one of their stage had ended on their executor, well or with a failure."""
+    if not len(attempts):
+        return np.zeros(0, dtype=np.bool_)
+    _, place = np.unique((attempts.stage << 32) | (attempts.executor + 1), return_inverse=True)
+    first_end_ms = np.full(int(place.max()) + 1, np.iinfo(np.int64).max)
+    ended = attempts.succeeded | attempts.failed
+    np.minimum.at(first_end_ms, place[ended], attempts.finish_ms[ended])
+    found: BoolColumn = (attempts.launch_ms < first_end_ms[place]) & (attempts.executor >= 0)
+    return found
+
+
+def _usual(attempts: Attempts, took: FloatColumn, chosen: BoolColumn, hosts: int, stages: int) -> FloatColumn:
+    """The usual time of the chosen tasks of each stage: the lower middle one of its hosts' medians; 0 where none is."""
     usual = np.zeros(stages)
-    good = attempts.succeeded & (attempts.host >= 0)
+    good = chosen & (attempts.host >= 0)
     if not good.any():
         return usual
     pair = attempts.stage[good] * hosts + attempts.host[good]

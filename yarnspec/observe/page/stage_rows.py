@@ -10,7 +10,7 @@ import numpy as np
 from yarnspec.core.messages.figures import StageMetrics
 from yarnspec.core.messages.observations import IntColumn
 from yarnspec.observe.forms.document import StageStatus
-from yarnspec.observe.forms.told import clipped
+from yarnspec.observe.forms.told import clipped, why_failed
 from yarnspec.observe.page.drawing import brief, percent, took
 from yarnspec.observe.page.scene import Scene
 from yarnspec.observe.page.spans import StageSpan
@@ -132,11 +132,11 @@ def lateness_of(scene: Scene, place: int) -> StageLateness:
     if len(told) < 3 or speeds.usual_ms[place] <= 0:  # noqa: PLR2004
         return StageLateness("even", "")
     times, ratios = attempts.took_ms[told], speeds.ratio[told]
-    ratio = float(ratios.max())
-    if ratio < LATE_FACTOR or int(times.max()) - speeds.usual_ms[place] < _SHORTEST_MS:
-        return StageLateness("even", "even", ratio)
-    late = told[ratios >= LATE_FACTOR]
-    worst = int(told[np.argmax(ratios)])
+    late = told[(ratios >= LATE_FACTOR) & (times - times / np.maximum(ratios, 1.0) >= _SHORTEST_MS)]
+    if not len(late):
+        return StageLateness("even", "even")
+    worst = int(late[np.argmax(speeds.ratio[late])])
+    ratio = float(speeds.ratio[worst])
     hosts, counts = np.unique(attempts.host[late], return_counts=True)
     all_here = np.bincount(attempts.host[told], minlength=int(attempts.host[told].max()) + 1)
     judged = scene.judged.get(place, set[str]())
@@ -209,7 +209,7 @@ def _row(scene: Scene, place: int, status: StageStatus, longest: float) -> Stage
         low=percent((median or 0) / longest), box=percent(((p95 or 0) - (median or 0)) / longest),
         high=percent((most or 0) / longest),
         verdict=lateness.words, tone={"host": "bad", "skew": "warn", "uneven": "warn", "even": "calm"}[lateness.kind],
-        failure=stage.failure, known=status,
+        failure=why_failed(stage.failure), known=status,
     )  # fmt: skip
 
 

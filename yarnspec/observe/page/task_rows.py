@@ -183,17 +183,18 @@ def _copy(scene: Scene, row: int, rows: list[int], started: dict[tuple[int, int]
     original = min(originals, key=lambda one: int(attempts.launch_ms[one]), default=None)
     winner = next((one for one in rows if attempts.state[one] == State.SUCCESS), None)
     copy_took = int(attempts.took_ms[row])
+    asked = started.get((place, index), [])
     if attempts.state[row] == State.RUNNING:
         won, tone, balance = "both run", "calm", ""
     elif winner == row:
-        gained = _gained_ms(scene, row, original)
+        told = next((one.gained_ms for one in asked if one.gained_ms is not None), None)
+        gained = told if told is not None else _gained_ms(scene, row, original)
         balance = f"about {took(gained)} gained" if gained else "the gain is not known"
         won, tone = "the copy", "good"
     else:
         won = "none" if winner is None else "the original" if winner == original else "another attempt"
         tone, balance = "warn", f"{took(copy_took)} wasted"
     copies = sorted((one for one in rows if attempts.speculative[one] == 1), key=lambda one: attempts.launch_ms[one])
-    asked = started.get((place, index), [])
     # The newest copies are those that were asked for last: the oldest requests may be forgotten.
     nth = copies.index(row) - max(0, len(copies) - len(asked))
     reason = asked[nth].reason if nth >= 0 and asked else ""
@@ -212,7 +213,10 @@ def _copy(scene: Scene, row: int, rows: list[int], started: dict[tuple[int, int]
 
 
 def _gained_ms(scene: Scene, copy: int, original: int | None) -> int:
-    """About how much earlier the copy ended than the original would have, by the slowness of the original's host."""
+    """About how much earlier the copy ended than the original would have, where no ledger tells.
+
+    By the slowness of the original's host over the whole run.
+    """
     attempts = scene.attempts
     if original is None or attempts.host[original] < 0:
         return 0

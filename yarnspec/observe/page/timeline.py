@@ -9,7 +9,7 @@ import numpy as np
 
 from yarnspec.core.messages.observations import IntColumn, State
 from yarnspec.observe.page.attempts import LOST_WITH_DRIVER, Attempts, BoolColumn
-from yarnspec.observe.page.drawing import STRIP_HEIGHT, Scale, busy, percent, strip, times, took
+from yarnspec.observe.page.drawing import STRIP_HEIGHT, Scale, busy, counted, percent, strip, times, took
 from yarnspec.observe.page.host_rows import HostRow
 from yarnspec.observe.page.scene import Scene
 from yarnspec.observe.page.spans import BlockSpan, ContainerSpan, reach
@@ -127,14 +127,20 @@ def kind_of(state: int, *, copy: bool) -> str:
 
 
 def _singled_out(attempts: Attempts, speeds: Speeds, most: int) -> BoolColumn:
-    """The attempts with a rectangle of their own where there are too many: copies, failed, lost, the latest ones."""
-    weight = np.nan_to_num(speeds.ratio, nan=0.0)
-    bad = attempts.failed | attempts.lost
-    weight = np.where(attempts.copies, 1e6 + weight, np.where(bad, 1e5 + weight, weight))
-    weight[(weight < LATE_FACTOR * 2) & ~attempts.copies & ~bad] = 0.0
+    """The attempts with a rectangle of their own where there are too many.
+
+    Running ones, copies, failed and lost ones, late ones: of each kind the most late come first. Running ones take half
+    of the places, and those that the others leave.
+    """
+    ratio = np.nan_to_num(speeds.ratio, nan=0.0)
+    late = ratio >= LATE_FACTOR * 2
+    rank = np.select([attempts.running, attempts.copies, attempts.failed | attempts.lost, late], [1, 4, 3, 2], 0)
+    # Where nothing is usual yet, the longest stand for the most late.
+    order = np.lexsort((-attempts.took_ms, -ratio))
+    rank[order[attempts.running[order]][: most // 2]] = 5
+    first = order[np.argsort(-rank[order], kind="stable")][:most]
     chosen = np.zeros(len(attempts), dtype=np.bool_)
-    first = np.argsort(-weight, kind="stable")[:most]
-    chosen[first[weight[first] > 0]] = True
+    chosen[first[rank[first] > 0]] = True
     return chosen
 
 
@@ -182,7 +188,7 @@ def _band(
     blocks = [one for one in scene.fold.blocks if one.host == host]
     wide = [one for one in blocks if one.of_whole_host]
     factor, slow = float(scene.speeds.factor[number]), scene.speeds.slow(number)
-    label = f"{host}: {len(mine):,} attempts" + (f", {factor:.1f} times as long as elsewhere" if slow else "")
+    label = f"{host}: {counted(len(mine), 'attempt')}" + (f", {factor:.1f} times as long as elsewhere" if slow else "")
     return Band(
         host=host,
         factor=factor,

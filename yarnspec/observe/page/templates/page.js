@@ -20,6 +20,47 @@
   });
   filter();
 
+  // A mouse shows what a mark of a drawing is when it rests there. A tap does so too, near the mark as well, and the keys
+  // n and p in the timeline. The line stands below the page, where drawing it again leaves it alone.
+  const tellMarks = () => {
+    const near = 12;
+    const line = document.createElement("p");
+    line.id = "mark";
+    line.setAttribute("role", "status");
+    page.after(line);
+    const titled = (drawing) => [...drawing.querySelectorAll("title")].map((one) => one.parentElement);
+    const tell = (mark) => {
+      const host = mark?.closest(".band")?.querySelector(".label b").textContent;
+      line.textContent = mark ? (host ? `${host}: ` : "") + mark.querySelector("title").textContent : "";
+      document.querySelector(".told")?.classList.remove("told");
+      mark?.classList.add("told");
+    };
+    const distance = (mark, x, y) => {
+      const box = mark.getBoundingClientRect();
+      return Math.hypot(Math.max(box.left - x, 0, x - box.right), Math.max(box.top - y, 0, y - box.bottom));
+    };
+    document.addEventListener("click", ({ target, clientX, clientY }) => {
+      const drawing = target.closest("main svg");
+      if (!drawing) return tell(null);
+      // Of two that are as near the later one lies above: it is smaller, or matters more.
+      const [mark] = titled(drawing)
+        .map((one) => [one, distance(one, clientX, clientY)])
+        .reduce((best, one) => (one[1] <= best[1] ? one : best), [null, near]);
+      tell(mark);
+    });
+    let at = -1;
+    document.addEventListener("keydown", (event) => {
+      const step = { n: 1, p: -1 }[event.key];
+      if (event.target.id !== "timeline-hosts" || !step || event.ctrlKey || event.metaKey || event.altKey) return;
+      const marks = titled(event.target);
+      if (!marks.length) return;
+      at = Math.min(Math.max(at + step, 0), marks.length - 1);
+      tell(marks[at]);
+      marks[at].scrollIntoView({ block: "nearest", inline: "nearest" });
+    });
+  };
+  tellMarks();
+
   const every = Number(page.dataset.every || 0) * 1000;
   if (!every) return;
 

@@ -95,6 +95,10 @@ public final class Failures {
 
     /** The reason in words; null for a success. */
     public static String textOf(TaskEndReason reason) {
+        // A long description is a traceback of Python: its error stands at the end, before the frames of Java.
+        if (reason instanceof ExceptionFailure failure && length(failure.description()) > TEXT_CHARS_MAX) {
+            return failure.className() + ": " + withItsEnd(failure.description());
+        }
         return reason instanceof TaskFailedReason failed ? shortened(failed.toErrorString()) : null;
     }
 
@@ -113,6 +117,15 @@ public final class Failures {
             return new TaskKilled(what, failure.accumUpdates(), failure.accums(), failure.metricPeaks());
         }
         return new TaskKilled(begin + reason.toErrorString(), Scala.emptySeq(), Scala.emptySeq(), Scala.emptySeq());
+    }
+
+    private static int length(String text) {
+        return text == null ? 0 : text.length();
+    }
+
+    private static String withItsEnd(String text) {
+        int begin = TEXT_CHARS_MAX / 4;
+        return text.substring(0, begin) + " … " + text.substring(text.length() - TEXT_CHARS_MAX + begin);
     }
 
     public static String shortened(String text) {
