@@ -18,7 +18,7 @@ import pytest
 from integration.cluster import Cluster
 from integration.conftest import Submit, Yarnspec
 from integration.quickjvm import QUICK_TEXT
-from integration.submitting import ONE_EXECUTOR, PROGRAMS, SMALL, dynamic
+from integration.submitting import ONE_EXECUTOR, PROGRAMS, dynamic
 from integration.waiting import PATIENCE, wait_for
 
 LOGGING = """\

@@ -40,6 +40,14 @@ class FailuresTest {
     }
 
     @Test
+    void aLongTracebackKeepsItsError() {
+        String text = Failures.textOf(inPython("    deeper()\n".repeat(1_000) + "ValueError: bad row"));
+        assertTrue(text.contains("Traceback (most recent call last):\n"), text);
+        assertTrue(text.contains("\nValueError: bad row"), text);
+        assertTrue(text.length() < 5_000, () -> text.length() + " characters");
+    }
+
+    @Test
     void wantOfMemoryIsAKindOfItsOwn() {
         List<TaskFailedReason> lack = List.of(
                 failing(new OutOfMemoryError("Java heap space")),
