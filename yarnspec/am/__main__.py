@@ -225,7 +225,7 @@ def _placement(plan: Plan, place: AmContainer) -> PlacementFile:
         place.directory,
         plan.placement_mode,
         plan.host_attribute,
-        constraint=options.constraint,
+        constraint=constraint_of(options),
         tags=tuple(tag.strip() for tag in options.tags.split(",") if tag.strip()),
     )
     shipped = read_shipped(place.directory / SPARK_PROPERTIES_FILE)

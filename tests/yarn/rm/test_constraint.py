@@ -11,19 +11,22 @@ PYTHON = "rm.yarn.io/python"
 
 
 @pytest.mark.parametrize(
-    ("text", "follows"),
+    ("text", "sent", "follows"),
     [
-        ("notin,node,all/hbase", False),
-        ("NOTIN,rack,a,not-self/b", False),
-        ("in,node,all/hbase", True),
-        ("cardinality,node,spark,0,2", True),
-        ("python=3.11", False),
-        ("nm.yarn.io/disk!=ssd", False),
-        ("or(a=1:and(b=2:in,rack,self/y,z))", True),
-        (" and( python=3 : notin,node,x ) ", False),
+        ("notin,node,all/hbase", "notin,node,all/hbase", False),
+        ("NOTIN, rack,a, not-self/b", "notin,rack,a,not-self/b", False),
+        ("in,NODE,all/hbase", "in,node,all/hbase", True),
+        ("cardinality,node,spark, 00,2147483647", "cardinality,node,spark,0,2147483647", True),
+        ("python=3.11", "rm.yarn.io/python=3.11", False),
+        (" nm.yarn.io/disk != ssd", "nm.yarn.io/disk!=ssd", False),
+        ("or(a=1:and (b=2:in,rack,self/y,z))", "or(rm.yarn.io/a=1:and(rm.yarn.io/b=2:in,rack,self/y,z))", True),
+        (" And( python = 3 : notin,node,x ) ", "and(rm.yarn.io/python=3:notin,node,x)", False),
     ],
 )
-def test_what_yarn_reads_is_taken(text: str, follows: bool) -> None:
+def test_what_is_meant_is_sent_to_yarn_in_its_plain_form(text: str, sent: str, follows: bool) -> None:
+    """What YARN makes of each text that is sent: ``UserConstraintTest.java``."""
+    assert str(parse(text)) == sent
+    assert str(parse(sent)) == sent
     assert follows_tags(parse(text)) is follows
 
 
@@ -39,6 +42,8 @@ def test_what_yarn_reads_is_taken(text: str, follows: bool) -> None:
         ("cardinality,node,x,3,1", "cardinality,node,x,3,1", "the least (3) is more than the most (1)"),
         ("cardinality,node,x", "cardinality,node,x", "needs a scope, a tag, the least and the most"),
         ("cardinality,node,x,0,b", "cardinality,node,x,0,b", "no whole numbers"),
+        ("cardinality,node,x,0,2147483648", "cardinality,node,x,0,2147483648", "no whole numbers up to 2147483647"),
+        ("cardinality,node,x,0,\u0662", "cardinality,node,x,0,\u0662", "no whole numbers"),
         ("and(a=1)", "and(a=1)", "at least two constraints"),
         ("and(a=1:b=2", "and(a=1:b=2", "parentheses do not match"),
         ("and(a=1:b=2)c", "and(a=1:b=2)c", "parentheses do not match"),

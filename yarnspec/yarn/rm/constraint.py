@@ -1,7 +1,8 @@
 """A user's placement constraint in YARN's own syntax: our check of it, and on which hosts it can hold.
 
 YARN reads the expression itself (``PlacementConstraintParser``). Its errors name no place, and some nonsense passes: so
-the expression is checked here first, against the syntax of ``docs/placement.md``. Only the
+the expression is checked here first, against the syntax of ``docs/placement.md``. YARN also takes spaces and capital
+letters for parts of names: so it gets the text of what was read here (``str``), never the user's own. Only the
 ResourceManager can judge allocation tags. Node attributes are compared with the attributes that hosts publish.
 """
 
@@ -22,6 +23,9 @@ _NAMESPACES = ("self", "not-self", "all")
 _SCOPES = ("node", "rack")
 _KEY = re.compile(r"(?:[A-Za-z0-9][A-Za-z0-9_.-]*/)?[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_NUMBER = re.compile(r"[0-9]{1,10}")
+_LARGEST_NUMBER = 2**31 - 1
+"""YARN's parser takes no larger number: it is a Java ``int``."""
 _SHOWN_VALUES = 5
 _CARDINALITY_PARTS = 5
 
@@ -42,13 +46,22 @@ class Attribute(msgspec.Struct, frozen=True):
 
 
 class Tags(msgspec.Struct, frozen=True):
-    """Something about containers with allocation tags: near them, away from them, or so many of them."""
+    """Something about containers with allocation tags: near them, away from them, or so many of them.
+
+    ``tags``: with their namespaces, as written. ``bounds``: the least and the most of ``cardinality``.
+    """
 
     kind: Literal["in", "notin", "cardinality"]
+    scope: Literal["node", "rack"]
+    tags: tuple[str, ...]
+    bounds: tuple[int, int] | None = None
 
     def can_hold(self, _attributes: Mapping[str, str]) -> bool:
         """Which containers run where only the ResourceManager knows."""
         return True
+
+    def __str__(self) -> str:
+        return ",".join((self.kind, self.scope, *self.tags, *map(str, self.bounds or ())))
 
 
 class Composed(msgspec.Struct, frozen=True):
@@ -61,6 +74,9 @@ class Composed(msgspec.Struct, frozen=True):
         """Whether it can hold on a host with these attributes."""
         each = (part.can_hold(attributes) for part in self.parts)
         return all(each) if self.kind == "and" else any(each)
+
+    def __str__(self) -> str:
+        return f"{self.kind}({':'.join(map(str, self.parts))})"
 
 
 Constraint = Attribute | Tags | Composed
@@ -201,22 +217,25 @@ class _ConstraintParser:
             )
         if scope not in _SCOPES:
             raise self._wrong(start, end, f"'{scope}' is no scope; a scope is node or rack")
+        bounds = None
         if kind == "cardinality":
             if len(parts) < _CARDINALITY_PARTS:
                 raise self._wrong(start, end, "cardinality needs a scope, a tag, the least and the most")
-            self._numbers(start, end, parts[-2:])
-            tags = parts[2:-2]
+            tags, bounds = parts[2:-2], self._bounds(start, end, parts[-2:])
         if not tags:
             raise self._wrong(start, end, "a tag is missing: YARN takes this for always true")
         for tag in tags:
             self._tag(start, end, tag)
-        return Tags("in" if kind == "in" else "notin" if kind == "notin" else "cardinality")
+        return msgspec.convert({"kind": kind, "scope": scope, "tags": tags, "bounds": bounds}, Tags)
 
-    def _numbers(self, start: int, end: int, texts: list[str]) -> None:
-        if not all(text.isdecimal() for text in texts):
-            raise self._wrong(start, end, f"{' and '.join(texts)} are no whole numbers: cardinality ends with MIN,MAX")
-        if int(texts[0]) > int(texts[1]):
-            raise self._wrong(start, end, f"the least ({texts[0]}) is more than the most ({texts[1]})")
+    def _bounds(self, start: int, end: int, texts: list[str]) -> tuple[int, int]:
+        if not all(_NUMBER.fullmatch(text) and int(text) <= _LARGEST_NUMBER for text in texts):
+            said = f"{' and '.join(texts)} are no whole numbers up to {_LARGEST_NUMBER}: cardinality ends with MIN,MAX"
+            raise self._wrong(start, end, said)
+        least, most = map(int, texts)
+        if least > most:
+            raise self._wrong(start, end, f"the least ({least}) is more than the most ({most})")
+        return least, most
 
     def _tag(self, start: int, end: int, tag: str) -> None:
         namespace, slash, name = tag.rpartition("/")
