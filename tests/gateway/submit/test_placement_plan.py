@@ -10,6 +10,7 @@ import pytest
 from tests.gateway.calm_cluster import Rm, host
 from tests.gateway.cluster import HOSTS, HandMadeCluster
 from tests.gateway.lines import read
+from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
 from yarnspec.gateway.cluster.access import Cluster
 from yarnspec.gateway.submit.placement_plan import PlacementPlan, plan_of_request
 
@@ -29,6 +30,35 @@ def rm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rm:
 
 def plan(*line: str) -> PlacementPlan:
     return plan_of_request(read("--executor-memory", "1g", "--num-executors", "4", *line, "app.py"))
+
+
+GPUS = ["--conf", "spark.executor.resource.gpu.amount=2", "--conf", "spark.executor.resource.gpu.discoveryScript=/x"]
+
+
+@pytest.mark.parametrize(
+    ("line", "error", "words"),
+    [
+        (["--executor-memory", "500g"], UsageError, "--executor-memory"),
+        (["--exclude-hosts", "nosuchhost"], NotFound, "nosuchhost"),
+        (["--exclude-hosts", ",".join(HOSTS)], UsageError, "leave at least one"),
+        (["--placement-constraint", f"nm.yarn.io/host={HOSTS[0]}", "--exclude-hosts", HOSTS[0]], UsageError, HOSTS[0]),
+        (GPUS, UsageError, "gpu"),
+    ],
+)
+@pytest.mark.usefixtures("rm")
+def test_lines_that_a_submit_refuses_have_no_plan(line: list[str], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        plan(*line)
+
+
+@pytest.mark.usefixtures("rm")
+def test_a_plan_warns_that_the_clusters_list_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: object) -> None:
+        message = "HDFS does not answer"
+        raise ClusterUnreachable(message)
+
+    monkeypatch.setattr(HandMadeCluster, "shared_blocks", away)
+    assert plan().warnings == ("the cluster's list of blocked hosts cannot be read: HDFS does not answer",)
 
 
 def counts(planned: PlacementPlan) -> list[int]:
