@@ -97,6 +97,22 @@ def test_executors_that_are_not_asked_for_are_told_with_the_rule_that_keeps_them
     )
 
 
+@pytest.mark.usefixtures("rm")
+def test_tags_of_its_own_in_the_constraint_limit_the_executors_on_a_host() -> None:
+    planned = plan("--set", "placement.tags=etl", "--placement-constraint", "and(notin,node,etl:notin,node,all/hbase)")
+    assert (counts(planned), len(planned.anywhere), planned.not_asked_for) == ([1, 1, 1], 0, 1)
+    assert "at most 1 may be on one host (placement.constraint)" in planned.why_not_asked_for
+    planned = plan("--set", "placement.tags=etl", "--placement-constraint", "cardinality,node,etl,0,1")
+    assert (sorted(counts(planned)), planned.not_asked_for) == ([1, 1, 2], 0)
+
+
+@pytest.mark.usefixtures("rm")
+def test_the_plan_says_why_containers_near_others_are_not_spread() -> None:
+    planned = plan("--placement-constraint", "in,node,all/hbase")
+    assert len(planned.anywhere) == 4
+    assert planned.rules[-1] == "no spreading: with in or cardinality only the ResourceManager knows the hosts"
+
+
 def test_full_hosts_say_so_and_the_plan_says_that_spreading_gives_way(rm: Rm) -> None:
     rm.made_hosts = [
         host("a", used_memory_mb=8192 - SIZE_MB + 1),

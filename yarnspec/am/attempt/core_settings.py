@@ -15,7 +15,7 @@ def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[i
     """The core's settings for the attempt whose first epoch this is; ``spared``: of attempts ended from outside."""
     options = plan.options
     recovery_off = why_off(epoch) if options.recovery.enabled else ""
-    return Settings(
+    settings = Settings(
         initial_executors=plan.initial_executors,
         executor_memory_mb=plan.executors.container_memory_mb,
         executor_heap_mb=plan.executors.heap_mb,
@@ -34,7 +34,7 @@ def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[i
         excluded_hosts=tuple(host for host in plan.excluded_hosts if host not in earlier.lifted),
         force_excluded=plan.force_excluded,
         max_executor_failures=plan.max_executor_failures,
-        placement=in_effect(options.placement),
+        placement=options.placement,
         resources=options.resources,
         executor=options.executor,
         speculation=options.speculation,
@@ -50,3 +50,4 @@ def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[i
             driver_restarts=restarts_left(plan, epoch),
         ),
     )
+    return in_effect(settings)

@@ -75,6 +75,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ``spark.scheduler.maxRegisteredResourcesWaitingTime``. ``dynamic_bounds``: those of dynamic allocation, if it is on.
     ``largest_container``: MiB and cores of the largest that YARN gives.
     ``decommissions``: Spark is told of the hosts that YARN decommissions (``spark.decommission.enabled``).
+    ``limited_by``: the option that ``placement.max_per_host`` comes from; a user's constraint may be such a limit, too.
     """
 
     initial_executors: int
@@ -99,6 +100,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_executor_failures: int | None = None
 
     placement: PlacementSettings = PlacementSettings()
+    limited_by: str = "placement.max_per_host"
     resources: ResourcesSettings = ResourcesSettings()
     executor: ExecutorSettings = ExecutorSettings()
     speculation: SpeculationSettings = SpeculationSettings()
@@ -113,5 +115,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             spread=self.placement.spread,
             spread_wait_ms=self.placement.spread_wait_ms,
             max_per_host=self.placement.max_per_host,
+            limited_by=self.limited_by,
             label=self.executor_label or self.queue_label,
         )

@@ -16,7 +16,7 @@ from yarnspec.yarn.rm.placement_mode import ResolvedMode, resolve
 from yarnspec.yarn.rm.rm_reports import Host, Size
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class ClusterAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What a cluster that can take the application said of itself.
 
     ``listed``: the running hosts that its list blocks, beside those that are excluded. ``kept_off``: both, and why.
@@ -31,7 +31,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
 
 
-def ask_cluster(cluster: Cluster, translation: Translation, sizes: Sizes, *, force: bool) -> Answer:
+def ask_cluster(cluster: Cluster, translation: Translation, sizes: Sizes, *, force: bool) -> ClusterAnswer:
     """Ask the ResourceManager and HDFS; ``force``: as many hosts may be excluded as the user likes.
 
     Raises:
@@ -59,7 +59,7 @@ def ask_cluster(cluster: Cluster, translation: Translation, sizes: Sizes, *, for
     check_constraint(
         options, mode, hosts, label=sizes.executor.label, queue_label=queue.default_label, kept_off=kept_off
     )
-    return Answer(
+    return ClusterAnswer(
         hosts=hosts,
         queue_label=queue.default_label,
         largest=largest,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from yarnspec.core.options.placement import PlacementSettings
 from yarnspec.errors import UsageError
-from yarnspec.yarn.rm.constraint import check_hosts, check_tags, follows_tags, parse
+from yarnspec.yarn.rm.constraint import check_hosts, check_tags, own_tags, parse
 from yarnspec.yarn.rm.hosts import why_other_label
 from yarnspec.yarn.rm.placement_mode import ResolvedMode
 from yarnspec.yarn.rm.rm_reports import Host
@@ -43,7 +43,7 @@ def check_constraint(
             f"placement.constraint: YARN heeds no node label beside it, and executors have the label {label}; write "
             "the hosts' node attributes into the constraint instead"
         )
-    if options.max_per_host and follows_tags(constraint):
+    if options.max_per_host and constraint.follows_tags(own_tags(options)):
         raise UsageError(
             "placement.constraint: with `in` or `cardinality` only YARN chooses the hosts, and placement.max_per_host "
             "cannot hold; give executors a tag (placement.tags) and limit it with cardinality,node,TAG,0,MAX-1"

@@ -96,10 +96,10 @@ def plan_of_request(request: SubmitRequest) -> PlacementPlan:
         executor_label=sizes.executor.label,
         queue_label=answer.queue_label,
         executor_resources=sizes.executor.resources,
-        placement=in_effect(options),
+        placement=options,
     )
     reports = _reports(answer.hosts, constraint_of(options))
-    planned = _planned(settings, reports, answer.kept_off, mode=answer.mode.mode, slots=sizes.executor.slots)
+    planned = _planned(in_effect(settings), reports, answer.kept_off, mode=answer.mode.mode, slots=sizes.executor.slots)
     return msgspec.structs.replace(planned, warnings=answer.warnings)
 
 
@@ -217,10 +217,11 @@ def _where(document: StatusDocument, hosts: Collection[Host]) -> PlacementPlan:
     # Executors for copies come beside the number that is wanted. With some of them this is too few, never too many.
     missing = 0 if document.ended else max(0, document.wanted_containers - len(there) - len(asked))
     usable = [one for one in reports if one.host not in blocked and not _why_unfit(one, sizes, label)]
-    most = placement.max_per_host if placement is not None else 0
     why_none = "" if usable else "no host takes any"
-    if most and usable and {one.host for one in usable} <= {one.host for one in drawn if len(one.containers) >= most}:
-        why_none = f"at most {most} may be on one host (placement.max_per_host)"
+    if usable and placement is not None and (most := placement.max_per_host):
+        full = {one.host for one in drawn if len(one.containers) >= most}
+        if {one.host for one in usable} <= full:
+            why_none = f"at most {most} may be on one host ({placement.limited_by})"
     return PlacementPlan(
         application_id=document.application_id,
         mode=document.placement_mode,
@@ -277,4 +278,6 @@ def rules(constraint: str, placement: PlacementInEffect) -> tuple[str, ...]:
             "soft: spread (the application's id decides between equal hosts). "
             f"What does not come within {wait} may come on {wider}"
         )
+    elif constraint and not most and parse(constraint).follows_tags(()):
+        said.append("no spreading: with in or cardinality only the ResourceManager knows the hosts")
     return tuple(said)

@@ -9,11 +9,12 @@ ResourceManager can judge allocation tags. Node attributes are compared with the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Literal
 
 import msgspec
 
+from yarnspec.core.messages.settings import Settings
 from yarnspec.core.options.placement import PlacementSettings
 from yarnspec.errors import UsageError
 
@@ -41,6 +42,14 @@ class Attribute(msgspec.Struct, frozen=True):
         """Whether it holds; a host without the attribute differs from every value."""
         return (attributes.get(self.key) == self.value) is self.equal
 
+    def own_limit(self, _own: Collection[str]) -> int | None:
+        """It says nothing of other containers."""
+        return None
+
+    def follows_tags(self, _own: Collection[str]) -> bool:
+        """It says nothing of other containers."""
+        return False
+
     def __str__(self) -> str:
         return f"{self.key}{'=' if self.equal else '!='}{self.value}"
 
@@ -60,6 +69,19 @@ class Tags(msgspec.Struct, frozen=True):
         """Which containers run where only the ResourceManager knows."""
         return True
 
+    def own_limit(self, own: Collection[str]) -> int | None:
+        """How many containers with these tags of their own may be on one host, if it is about nothing else."""
+        names = {tag.removeprefix("self/").removeprefix("all/") for tag in self.tags}
+        is_own = not names.isdisjoint(own) if self.kind == "notin" else names.issubset(own)
+        least, most = self.bounds or (0, 0)
+        if self.kind == "in" or self.scope != "node" or not is_own or least or most == _LARGEST_NUMBER:
+            return None
+        return most + 1  # YARN counts those that are there before.
+
+    def follows_tags(self, own: Collection[str]) -> bool:
+        """Whether it ties containers to others, as more than a limit of those with their own tags."""
+        return self.kind != "notin" and self.own_limit(own) is None
+
     def __str__(self) -> str:
         return ",".join((self.kind, self.scope, *self.tags, *map(str, self.bounds or ())))
 
@@ -74,6 +96,16 @@ class Composed(msgspec.Struct, frozen=True):
         """Whether it can hold on a host with these attributes."""
         each = (part.can_hold(attributes) for part in self.parts)
         return all(each) if self.kind == "and" else any(each)
+
+    def own_limit(self, own: Collection[str]) -> int | None:
+        """How many containers with these tags of their own may be on one host; None: as many as there are."""
+        if self.kind == "or":
+            return None
+        return min((limit for part in self.parts if (limit := part.own_limit(own)) is not None), default=None)
+
+    def follows_tags(self, own: Collection[str]) -> bool:
+        """Whether it ties containers to others, so that only the ResourceManager knows the hosts."""
+        return any(part.follows_tags(own if self.kind == "and" else ()) for part in self.parts)
 
     def __str__(self) -> str:
         return f"{self.kind}({':'.join(map(str, self.parts))})"
@@ -96,9 +128,9 @@ def leaves(constraint: Constraint) -> Iterator[Attribute | Tags]:
         yield constraint
 
 
-def follows_tags(constraint: Constraint) -> bool:
-    """Whether it ties containers to others, so that only the ResourceManager knows the hosts."""
-    return any(isinstance(leaf, Tags) and leaf.kind != "notin" for leaf in leaves(constraint))
+def own_tags(options: PlacementSettings) -> tuple[str, ...]:
+    """The allocation tags of the application's executors."""
+    return tuple(tag.strip() for tag in options.tags.split(",") if tag.strip())
 
 
 def constraint_of(options: PlacementSettings) -> Constraint | None:
@@ -106,12 +138,23 @@ def constraint_of(options: PlacementSettings) -> Constraint | None:
     return parse(options.constraint) if options.constraint else None
 
 
-def in_effect(options: PlacementSettings) -> PlacementSettings:
-    """The options that hold: a constraint that ties executors to other containers leaves the hosts to YARN."""
-    constraint = constraint_of(options)
-    if constraint is not None and follows_tags(constraint):
-        return msgspec.structs.replace(options, spread=False)
-    return options
+def in_effect(settings: Settings) -> Settings:
+    """The settings with the options of placement that hold beside the user's constraint.
+
+    A constraint that ties executors to other containers leaves the hosts to YARN. One that limits how many of them may
+    be on a host is such a limit for yarnspec, too.
+    """
+    options = settings.placement
+    constraint, own = constraint_of(options), own_tags(options)
+    if constraint is None:
+        return settings
+    if constraint.follows_tags(own):
+        return msgspec.structs.replace(settings, placement=msgspec.structs.replace(options, spread=False))
+    limit = constraint.own_limit(own)
+    if limit is None or 0 < options.max_per_host <= limit:
+        return settings
+    placement = msgspec.structs.replace(options, max_per_host=limit)
+    return msgspec.structs.replace(settings, placement=placement, limited_by="placement.constraint")
 
 
 def check_hosts(constraint: Constraint, hosts: Iterable[Mapping[str, str]]) -> None:
