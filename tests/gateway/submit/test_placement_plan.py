@@ -131,6 +131,20 @@ def test_full_hosts_say_so_and_the_plan_says_that_spreading_gives_way(rm: Rm) ->
     assert planned.relaxed == ("no host has room for 4 containers now: they may come anywhere",)
 
 
+def test_a_container_takes_as_much_memory_as_yarn_gives_it(rm: Rm) -> None:
+    """The step is 1024 MiB: 1408 become 2048, and one of 3000 MiB has room for one such container, not for two."""
+    rm.made_hosts = [host("a", memory_mb=3000), host("b", memory_mb=2047), host("c", memory_mb=3000)]
+    assert counts(plan("--num-executors", "3")) == [1, 1, 1]
+    rm.step_mb = 1024
+    planned = plan("--num-executors", "3")
+    assert counts(planned) == [1, 0, 1]
+    assert planned.hosts[1].why_not == "it has 2047 MiB, and an executor needs 2048"
+    assert len(planned.anywhere) == 1
+    rm.made_hosts = [host("b", memory_mb=2047)]
+    with pytest.raises(UsageError, match="an executor needs 2048 MiB and 1 cores, and no host has that much"):
+        plan()
+
+
 def test_a_full_host_beside_others_says_so_and_nothing_gives_way(rm: Rm) -> None:
     rm.made_hosts = [host("a"), host("b", used_memory_mb=8192)]
     planned = plan()

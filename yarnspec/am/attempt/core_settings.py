@@ -30,6 +30,7 @@ def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[i
         registered_wait_ms=plan.registered_wait_ms,
         dynamic_bounds=plan.dynamic_bounds,
         largest_container=plan.largest_container,
+        memory_step_mb=plan.memory_step_mb,
         decommissions=plan.decommissions,
         excluded_hosts=tuple(host for host in plan.excluded_hosts if host not in earlier.lifted),
         force_excluded=plan.force_excluded,

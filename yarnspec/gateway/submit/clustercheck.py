@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from yarnspec.core.blocking.blockedshare import blocked_limit
+from yarnspec.core.messages.settings import given_mb
 from yarnspec.errors import UsageError
 from yarnspec.gateway.cluster.access import Cluster
 from yarnspec.gateway.submit.constraintcheck import check_constraint
@@ -25,6 +26,7 @@ class ClusterAnswer(msgspec.Struct, frozen=True, kw_only=True):
     hosts: tuple[Host, ...]
     queue_label: str
     largest: Size
+    memory_step_mb: int
     mode: ResolvedMode
     listed: tuple[str, ...]
     kept_off: dict[str, str]
@@ -41,9 +43,10 @@ def ask_cluster(cluster: Cluster, translation: Translation, sizes: Sizes, *, for
     hosts = rm.hosts(ALL_STATES)
     queue = rm.queue(translation.yarn.queue)
     largest = rm.maximum_allocation(queue.path)
-    executor = Size(sizes.executor.container_memory_mb, sizes.executor.cores)
+    step_mb = rm.memory_step_mb()
+    executor = Size(given_mb(sizes.executor.container_memory_mb, step_mb, largest.memory_mb), sizes.executor.cores)
     check_fits("--executor-memory/--executor-cores: an executor", executor, hosts, largest)
-    master = Size(sizes.am_memory_mb, sizes.am_vcores)
+    master = Size(given_mb(sizes.am_memory_mb, step_mb, largest.memory_mb), sizes.am_vcores)
     check_fits("--driver-memory/--driver-cores: the AM container", master, hosts, largest)
     check_resources("spark.executor.resource: an executor", sizes.executor.resources, hosts)
     check_resources("spark.driver.resource: the AM container", sizes.am_resources, hosts)
@@ -63,6 +66,7 @@ def ask_cluster(cluster: Cluster, translation: Translation, sizes: Sizes, *, for
         hosts=hosts,
         queue_label=queue.default_label,
         largest=largest,
+        memory_step_mb=step_mb,
         mode=mode,
         listed=listed,
         kept_off=kept_off,

@@ -96,6 +96,8 @@ def plan_of_request(request: SubmitRequest) -> PlacementPlan:
         executor_label=sizes.executor.label,
         queue_label=answer.queue_label,
         executor_resources=sizes.executor.resources,
+        largest_container=(answer.largest.memory_mb, answer.largest.vcores),
+        memory_step_mb=answer.memory_step_mb,
         placement=options,
     )
     reports = _reports(answer.hosts, constraint_of(options))

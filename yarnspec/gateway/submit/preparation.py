@@ -92,6 +92,7 @@ def prepare(
         _plan(request, cluster, translation, sizes, answer.mode),
         queue_label=answer.queue_label,
         largest_container=(answer.largest.memory_mb, answer.largest.vcores),
+        memory_step_mb=answer.memory_step_mb,
         streams=streams,
         max_attempts=granted_attempts(cluster, translation.yarn.max_attempts),
     )
