@@ -65,7 +65,7 @@ def print_plan(plan: PlacementPlan, console: Console) -> None:
         console.print(plain(plan.why_not_asked_for), soft_wrap=True)
     console.print()
     console.print(plain(f"mode {plan.mode}" + (f", constraint {plan.constraint}" if plan.constraint else "")))
-    for line in (*map(_size, plan.profiles), *plan.rules, *plan.relaxed):
+    for line in (*map(_size, plan.profiles), *plan.rules, *plan.relaxed, *plan.warnings):
         console.print(plain(line), soft_wrap=True)
     what = "executor profile rule slots" if plan.profiles else "executor rule slots"
     console.print(plain(f"[{what}]  ● runs  ◐ has its container  ○ is asked for, or would be"))

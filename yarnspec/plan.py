@@ -82,6 +82,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     decommissions. ``sized_properties``: what the program says of these comes too late. ``executor_properties``: the
     size of the executors, which the program may set itself. ``queue_label``: the queue's default node label, which
     holds for executors without a label. ``largest_container``: MiB and cores of the largest that YARN gives.
+    It gives memory in steps of ``memory_step_mb``.
     """
 
     schema: int = 1
@@ -96,6 +97,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     registered_wait_ms: int = 30_000
     dynamic_bounds: tuple[int, int] | None = None
     largest_container: tuple[int, int] | None = None
+    memory_step_mb: int = 1
     decommissions: bool = False
     placement_mode: Literal["blacklist", "constraints"]
     host_attribute: str = "nm.yarn.io/host"

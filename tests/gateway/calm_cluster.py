@@ -43,6 +43,7 @@ class Rm(HandMadeResourceManager):
         )
         self.made_hosts = [host(name) for name in HOSTS]
         self.handler = "scheduler"
+        self.step_mb = 1
         self.unreachable = False
         self.user = "me"
 
@@ -61,6 +62,9 @@ class Rm(HandMadeResourceManager):
 
     def maximum_allocation(self, queue: str | None = None) -> Size:  # noqa: ARG002
         return Size(8192, 8)
+
+    def memory_step_mb(self) -> int:
+        return self.step_mb
 
     def configuration(self, name: str) -> str | None:
         return self.handler if name.endswith("constraints.handler") else None

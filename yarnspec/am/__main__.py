@@ -58,7 +58,7 @@ from yarnspec.plan import PLAN_FILE, PROGRAM_REPORT_FILE, RM_EVENTS_FILE, SPARK_
 from yarnspec.spark.executor import container_environment
 from yarnspec.spark.properties import history_page, read_shipped
 from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
-from yarnspec.yarn.rm.constraint import constraint_of
+from yarnspec.yarn.rm.constraint import constraint_of, own_tags
 from yarnspec.yarn.rm.resource_manager import ResourceManager
 from yarnspec.yarn.rm.rm_reports import AttemptReport
 from yarnspec.yarn.skein.am_client import SkeinContainers
@@ -225,8 +225,8 @@ def _placement(plan: Plan, place: AmContainer) -> PlacementFile:
         place.directory,
         plan.placement_mode,
         plan.host_attribute,
-        constraint=options.constraint,
-        tags=tuple(tag.strip() for tag in options.tags.split(",") if tag.strip()),
+        constraint=constraint_of(options),
+        tags=own_tags(options),
     )
     shipped = read_shipped(place.directory / SPARK_PROPERTIES_FILE)
     placement.link_afterwards = history_page(shipped, place.application_id)

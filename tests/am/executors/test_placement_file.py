@@ -11,6 +11,7 @@ from yarnspec.am.executors.placement_file import Finish, PlacementFile
 from yarnspec.core.messages.commands import UpdatePlacement, WantedContainer
 from yarnspec.core.messages.events import HostReport
 from yarnspec.plan import PLACEMENT_FILE
+from yarnspec.yarn.rm.constraint import parse
 
 
 def content(directory: Path) -> dict[str, Any]:
@@ -40,6 +41,12 @@ def test_it_is_there_before_the_first_container_is_asked_for(tmp_path: Path) -> 
         "tracking_url": None,
         "finish": None,
     }
+
+
+def test_yarn_gets_the_users_constraint_as_it_was_read(tmp_path: Path) -> None:
+    """YARN's parser takes spaces and capital letters for parts of names."""
+    PlacementFile(tmp_path, "constraints", "nm.yarn.io/host", constraint=parse(" And(python != 3.9 : notin, node, x)"))
+    assert content(tmp_path)["constraint"] == "and(rm.yarn.io/python!=3.9:notin,node,x)"
 
 
 def test_an_update_replaces_what_was_there(tmp_path: Path) -> None:

@@ -72,6 +72,21 @@ def test_executors_of_a_profile_are_asked_for_in_their_size() -> None:
     assert world.tell(target(2, LARGE)) == []
 
 
+def test_sizes_are_those_that_yarn_gives() -> None:
+    """They are multiples of a step, but the largest container is no such multiple here."""
+    profiles = Profiles(
+        Settings(initial_executors=1, executor_memory_mb=1408, memory_step_mb=1024, largest_container=(5000, 8))
+    )
+    assert profiles.usual.memory_mb == 2048
+    profiles.aim([msgspec.structs.replace(LARGE, memory_mb=4097)])
+    assert profiles.of(LARGE.id).memory_mb == 5000
+    profiles.aim([msgspec.structs.replace(LARGE, memory_mb=5001)])
+    assert profiles.of(LARGE.id).memory_mb == 5001  # YARN gives none
+    assert not profiles.take_usual(msgspec.structs.replace(profiles.usual, memory_mb=1500))
+    assert profiles.take_usual(msgspec.structs.replace(profiles.usual, memory_mb=2049))
+    assert profiles.usual.memory_mb == 3072
+
+
 def test_fewer_are_withdrawn_and_a_lost_one_is_replaced_in_its_size() -> None:
     world = started()
     world.tell(target(1, LARGE))

@@ -10,6 +10,7 @@ import pytest
 from tests.gateway.calm_cluster import Rm, host
 from tests.gateway.cluster import HOSTS, HandMadeCluster
 from tests.gateway.lines import read
+from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
 from yarnspec.gateway.cluster.access import Cluster
 from yarnspec.gateway.submit.placement_plan import PlacementPlan, plan_of_request
 
@@ -29,6 +30,35 @@ def rm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rm:
 
 def plan(*line: str) -> PlacementPlan:
     return plan_of_request(read("--executor-memory", "1g", "--num-executors", "4", *line, "app.py"))
+
+
+GPUS = ["--conf", "spark.executor.resource.gpu.amount=2", "--conf", "spark.executor.resource.gpu.discoveryScript=/x"]
+
+
+@pytest.mark.parametrize(
+    ("line", "error", "words"),
+    [
+        (["--executor-memory", "500g"], UsageError, "--executor-memory"),
+        (["--exclude-hosts", "nosuchhost"], NotFound, "nosuchhost"),
+        (["--exclude-hosts", ",".join(HOSTS)], UsageError, "leave at least one"),
+        (["--placement-constraint", f"nm.yarn.io/host={HOSTS[0]}", "--exclude-hosts", HOSTS[0]], UsageError, HOSTS[0]),
+        (GPUS, UsageError, "gpu"),
+    ],
+)
+@pytest.mark.usefixtures("rm")
+def test_lines_that_a_submit_refuses_have_no_plan(line: list[str], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        plan(*line)
+
+
+@pytest.mark.usefixtures("rm")
+def test_a_plan_warns_that_the_clusters_list_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: object) -> None:
+        message = "HDFS does not answer"
+        raise ClusterUnreachable(message)
+
+    monkeypatch.setattr(HandMadeCluster, "shared_blocks", away)
+    assert plan().warnings == ("the cluster's list of blocked hosts cannot be read: HDFS does not answer",)
 
 
 def counts(planned: PlacementPlan) -> list[int]:
@@ -67,6 +97,22 @@ def test_executors_that_are_not_asked_for_are_told_with_the_rule_that_keeps_them
     )
 
 
+@pytest.mark.usefixtures("rm")
+def test_tags_of_its_own_in_the_constraint_limit_the_executors_on_a_host() -> None:
+    planned = plan("--set", "placement.tags=etl", "--placement-constraint", "and(notin,node,etl:notin,node,all/hbase)")
+    assert (counts(planned), len(planned.anywhere), planned.not_asked_for) == ([1, 1, 1], 0, 1)
+    assert "at most 1 may be on one host (placement.constraint)" in planned.why_not_asked_for
+    planned = plan("--set", "placement.tags=etl", "--placement-constraint", "cardinality,node,etl,0,1")
+    assert (sorted(counts(planned)), planned.not_asked_for) == ([1, 1, 2], 0)
+
+
+@pytest.mark.usefixtures("rm")
+def test_the_plan_says_why_containers_near_others_are_not_spread() -> None:
+    planned = plan("--placement-constraint", "in,node,all/hbase")
+    assert len(planned.anywhere) == 4
+    assert planned.rules[-1] == "no spreading: with in or cardinality only the ResourceManager knows the hosts"
+
+
 def test_full_hosts_say_so_and_the_plan_says_that_spreading_gives_way(rm: Rm) -> None:
     rm.made_hosts = [
         host("a", used_memory_mb=8192 - SIZE_MB + 1),
@@ -83,6 +129,20 @@ def test_full_hosts_say_so_and_the_plan_says_that_spreading_gives_way(rm: Rm) ->
     ]
     assert len(planned.anywhere) == 4
     assert planned.relaxed == ("no host has room for 4 containers now: they may come anywhere",)
+
+
+def test_a_container_takes_as_much_memory_as_yarn_gives_it(rm: Rm) -> None:
+    """The step is 1024 MiB: 1408 become 2048, and one of 3000 MiB has room for one such container, not for two."""
+    rm.made_hosts = [host("a", memory_mb=3000), host("b", memory_mb=2047), host("c", memory_mb=3000)]
+    assert counts(plan("--num-executors", "3")) == [1, 1, 1]
+    rm.step_mb = 1024
+    planned = plan("--num-executors", "3")
+    assert counts(planned) == [1, 0, 1]
+    assert planned.hosts[1].why_not == "it has 2047 MiB, and an executor needs 2048"
+    assert len(planned.anywhere) == 1
+    rm.made_hosts = [host("b", memory_mb=2047)]
+    with pytest.raises(UsageError, match="an executor needs 2048 MiB and 1 cores, and no host has that much"):
+        plan()
 
 
 def test_a_full_host_beside_others_says_so_and_nothing_gives_way(rm: Rm) -> None:

@@ -124,6 +124,13 @@ class TestListedHosts:
         listed[:] = [self.block(desk, number, admin=True) for number in range(3)]
         assert len(desk.prepare().hook.am_excluded_hosts) == 2
 
+    def test_a_constraint_that_holds_on_one_of_them_alone_is_refused(
+        self, desk: Desk, listed: list[ClusterBlock]
+    ) -> None:
+        listed.append(self.block(desk, 0, admin=False))
+        with pytest.raises(UsageError, match=r"127\.0\.0\.2: it is on the cluster's list of blocked hosts"):
+            desk.prepare("--placement-constraint", "nm.yarn.io/host=127.0.0.2")
+
     def test_a_list_that_cannot_be_read_is_a_warning(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
         def away(_: str) -> None:
             message = "HDFS does not answer"
@@ -191,6 +198,18 @@ def test_constraints_that_do_not_work_are_refused_and_auto_falls_back(desk: Desk
     assert desk.prepare().plan.placement_mode == "blacklist"
     with pytest.raises(UsageError, match="disabled"):
         desk.prepare("--set", "placement.mode=constraints")
+
+
+@pytest.mark.parametrize(
+    ("host_name", "why"),
+    [("a", "it is excluded at submit"), ("c", "it has the node label gpu, and executors have none")],
+)
+def test_a_constraint_needs_a_host_that_takes_executors(desk: Desk, host_name: str, why: str) -> None:
+    desk.rm.made_hosts = [host("a"), host("b"), host("c", labels=("gpu",))]
+    line = ["--exclude-hosts", "a", "--placement-constraint"]
+    with pytest.raises(UsageError, match=f"no running host that satisfies it takes executors: {host_name}: {why}"):
+        desk.prepare(*line, f"nm.yarn.io/host={host_name}")
+    desk.prepare(*line, f"or(nm.yarn.io/host={host_name}:nm.yarn.io/host=b)")
 
 
 def test_hdfs_that_does_not_answer(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

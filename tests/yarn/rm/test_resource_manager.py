@@ -136,6 +136,25 @@ def test_a_scheduler_that_does_not_tell_its_queues_takes_any() -> None:
         assert manager.maximum_allocation() == Size(4096, 4)
 
 
+@pytest.mark.parametrize(
+    ("scheduler", "smallest", "step_mb"),
+    [
+        ("org.apache.hadoop.CapacityScheduler", "1024", 1024),
+        ("org.apache.hadoop.CapacityScheduler", "0", 1),
+        ("org.apache.hadoop.CapacityScheduler", None, 1),
+        ("org.apache.hadoop.FairScheduler", "1024", 1),
+        (None, "1024", 1),
+    ],
+)
+def test_the_step_of_memory_is_the_capacity_schedulers_smallest_container(
+    monkeypatch: pytest.MonkeyPatch, scheduler: str | None, smallest: str | None, step_mb: int
+) -> None:
+    known = {"yarn.resourcemanager.scheduler.class": scheduler, "yarn.scheduler.minimum-allocation-mb": smallest}
+    with rm({}) as (manager, _):
+        monkeypatch.setattr(manager, "configuration", known.get)
+        assert manager.memory_step_mb() == step_mb
+
+
 def test_queues_of_the_fair_scheduler() -> None:
     leaf = {"type": "fairSchedulerLeafQueueInfo", "queueName": "root.a", "maxContainerAllocation": {"memory": 5}}
     document = {"scheduler": {"schedulerInfo": {"type": "fairScheduler", "rootQueue": {

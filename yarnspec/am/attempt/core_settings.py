@@ -15,7 +15,7 @@ def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[i
     """The core's settings for the attempt whose first epoch this is; ``spared``: of attempts ended from outside."""
     options = plan.options
     recovery_off = why_off(epoch) if options.recovery.enabled else ""
-    return Settings(
+    settings = Settings(
         initial_executors=plan.initial_executors,
         executor_memory_mb=plan.executors.container_memory_mb,
         executor_heap_mb=plan.executors.heap_mb,
@@ -30,11 +30,12 @@ def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[i
         registered_wait_ms=plan.registered_wait_ms,
         dynamic_bounds=plan.dynamic_bounds,
         largest_container=plan.largest_container,
+        memory_step_mb=plan.memory_step_mb,
         decommissions=plan.decommissions,
         excluded_hosts=tuple(host for host in plan.excluded_hosts if host not in earlier.lifted),
         force_excluded=plan.force_excluded,
         max_executor_failures=plan.max_executor_failures,
-        placement=in_effect(options.placement),
+        placement=options.placement,
         resources=options.resources,
         executor=options.executor,
         speculation=options.speculation,
@@ -50,3 +51,4 @@ def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[i
             driver_restarts=restarts_left(plan, epoch),
         ),
     )
+    return in_effect(settings)

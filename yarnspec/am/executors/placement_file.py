@@ -11,6 +11,7 @@ import msgspec
 from yarnspec.core.messages.commands import UpdatePlacement, WantedContainer
 from yarnspec.core.messages.events import HostReport
 from yarnspec.plan import PLACEMENT_FILE
+from yarnspec.yarn.rm.constraint import Constraint
 
 
 class Finish(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -53,11 +54,12 @@ class PlacementFile:
         mode: Literal["blacklist", "constraints"],
         host_attribute: str,
         *,
-        constraint: str = "",
+        constraint: Constraint | None = None,
         tags: tuple[str, ...] = (),
     ) -> None:
         self._path = directory / PLACEMENT_FILE
-        self._state = PlacementDocument(mode=mode, host_attribute=host_attribute, constraint=constraint, tags=tags)
+        text = "" if constraint is None else str(constraint)
+        self._state = PlacementDocument(mode=mode, host_attribute=host_attribute, constraint=text, tags=tags)
         self.problem = ""
         """Why the file is older than what was commanded last; empty while all is well."""
         self.link_afterwards: str | None = None

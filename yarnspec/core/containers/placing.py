@@ -66,6 +66,7 @@ class Placing:
         factor: Callable[[str], float],
     ) -> None:
         self._options = settings.placement
+        self._limited_by = settings.limited_by
         self._containers = containers
         self._profiles = containers.profiles
         self._asks = containers.asks
@@ -157,7 +158,7 @@ class Placing:
             return []
         leaving, hosts = self._candidates.ours().leaving.total(), len(self._candidates.usable)
         why = none or (
-            f"at most {self._limit} may be on one host (placement.max_per_host), and {hosts} hosts take containers"
+            f"at most {self._limit} may be on one host ({self._limited_by}), and {hosts} hosts take containers"
             + (f"; {leaving} that are given up have not ended" if leaving else "")
         )
         return [Warn(reason=f"{rest} executors are not asked for: {why}", about="placement.max_per_host")]

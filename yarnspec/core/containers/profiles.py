@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import msgspec
 
 from yarnspec.core.messages.events import ExecutorProfile, HostReport, LocalTasks
-from yarnspec.core.messages.settings import Settings, slots_of
+from yarnspec.core.messages.settings import Settings, given_mb, slots_of
 
 USUAL = 0
 """Spark's number of the default profile."""
@@ -19,12 +19,15 @@ USUAL = 0
 class Profiles:
     """Every profile that Spark has named in this attempt, with the number of executors that it wants now.
 
+    Each has the memory that YARN gives its container, which is often more than Spark needs.
     The number of usual executors is not here: it is the target of the table (``executor_table.py``).
     """
 
     def __init__(self, settings: Settings) -> None:
+        self._step_mb = settings.memory_step_mb
+        self._largest_mb = settings.largest_container[0] if settings.largest_container is not None else None
         cores = settings.executor_vcores
-        self._submitted = self.usual = ExecutorProfile(
+        submitted = ExecutorProfile(
             id=USUAL,
             count=0,
             memory_mb=settings.executor_memory_mb,
@@ -33,6 +36,7 @@ class Profiles:
             slots=slots_of(cores, settings.task_cpus, settings.executor_tasks_max),
             resources=settings.executor_resources,
         )
+        self._submitted = self.usual = self._given(submitted)
         self._others: dict[int, ExecutorProfile] = {}
         self._local_tasks: dict[int, LocalTasks] = {}
         if settings.executor_told is not None:
@@ -55,7 +59,7 @@ class Profiles:
         """
         before = self.usual
         resources = self._submitted.resources | told.resources
-        self.usual = msgspec.structs.replace(told, id=USUAL, count=0, resources=resources)
+        self.usual = self._given(msgspec.structs.replace(told, id=USUAL, count=0, resources=resources))
         return _size(before) != _size(self.usual)
 
     def to_tell(self, number: int) -> ExecutorProfile | None:
@@ -66,8 +70,12 @@ class Profiles:
     def aim(self, profiles: Iterable[ExecutorProfile], local_tasks: Iterable[LocalTasks] = ()) -> None:
         """Take what Spark wants now. Of a profile that is not named it wants none."""
         self.forget()
-        self._others.update((one.id, one) for one in profiles)
+        self._others.update((one.id, self._given(one)) for one in profiles)
         self._local_tasks.update((one.profile, one) for one in local_tasks if one.total > 0)
+
+    def _given(self, asked: ExecutorProfile) -> ExecutorProfile:
+        memory_mb = given_mb(asked.memory_mb, self._step_mb, self._largest_mb)
+        return msgspec.structs.replace(asked, memory_mb=memory_mb)
 
     def forget(self) -> None:
         """The SparkContext that wanted them is gone. Their sizes stay known until their containers have ended."""

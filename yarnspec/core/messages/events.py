@@ -53,13 +53,14 @@ class HostReport(msgspec.Struct, frozen=True, kw_only=True):
 class PlacementInEffect(msgspec.Struct, frozen=True, kw_only=True):
     """The options of placement that hold in an attempt, beside its mode and the user's constraint.
 
-    ``max_per_host``: 0 is no limit. ``label``: the node label of the hosts that executors may be on; empty: they may be
-    on those without one.
+    ``max_per_host``: 0 is no limit; ``limited_by`` is the option that it comes from. ``label``: the node label of the
+    hosts that executors may be on; empty: they may be on those without one.
     """
 
     spread: bool
     spread_wait_ms: int
     max_per_host: int = 0
+    limited_by: str = "placement.max_per_host"
     label: str = ""
 
 

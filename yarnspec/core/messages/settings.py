@@ -20,6 +20,7 @@ __all__ = [
     "ResourcesSettings",
     "Settings",
     "SpeculationSettings",
+    "given_mb",
     "slots_of",
 ]
 
@@ -59,6 +60,12 @@ def slots_of(cores: int, task_cpus: float, most: int | None = None) -> int:
     return max(1, by_cores if most is None else min(by_cores, most))
 
 
+def given_mb(asked_mb: int, step_mb: int, largest_mb: int | None = None) -> int:
+    """How much memory YARN gives a container: a multiple of the step, but no more than its largest container has."""
+    rounded_mb = -(-asked_mb // step_mb) * step_mb
+    return rounded_mb if largest_mb is None else max(asked_mb, min(rounded_mb, largest_mb))
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The options that the core's decisions depend on; the shell fills it from the plan and the options file.
 
@@ -73,8 +80,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     is ``spark.task.cpus``: an executor has as many slots as that goes into its cores. ``registered_ratio`` and
     ``registered_wait_ms`` are Spark's rule for the start, ``spark.scheduler.minRegisteredResourcesRatio`` and
     ``spark.scheduler.maxRegisteredResourcesWaitingTime``. ``dynamic_bounds``: those of dynamic allocation, if it is on.
-    ``largest_container``: MiB and cores of the largest that YARN gives.
+    ``largest_container``: MiB and cores of the largest that YARN gives. It gives memory in steps of ``memory_step_mb``.
     ``decommissions``: Spark is told of the hosts that YARN decommissions (``spark.decommission.enabled``).
+    ``limited_by``: the option that ``placement.max_per_host`` comes from; a user's constraint may be such a limit, too.
     """
 
     initial_executors: int
@@ -91,6 +99,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     registered_wait_ms: int = 30_000
     dynamic_bounds: tuple[int, int] | None = None
     largest_container: tuple[int, int] | None = None
+    memory_step_mb: int = 1
     decommissions: bool = False
 
     excluded_hosts: tuple[str, ...] = ()
@@ -99,6 +108,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_executor_failures: int | None = None
 
     placement: PlacementSettings = PlacementSettings()
+    limited_by: str = "placement.max_per_host"
     resources: ResourcesSettings = ResourcesSettings()
     executor: ExecutorSettings = ExecutorSettings()
     speculation: SpeculationSettings = SpeculationSettings()
@@ -113,5 +123,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             spread=self.placement.spread,
             spread_wait_ms=self.placement.spread_wait_ms,
             max_per_host=self.placement.max_per_host,
+            limited_by=self.limited_by,
             label=self.executor_label or self.queue_label,
         )

@@ -18,14 +18,12 @@ from yarnspec.core.messages.timers import Timers
 from yarnspec.gateway.application.handle import Application
 from yarnspec.gateway.cluster.access import Cluster
 from yarnspec.gateway.flags.request import SubmitRequest
-from yarnspec.gateway.submit.constraintcheck import check_constraint
-from yarnspec.gateway.submit.listedhosts import listed_hosts
+from yarnspec.gateway.submit.clustercheck import ask_cluster
 from yarnspec.gateway.submit.preparation import read_request
 from yarnspec.observe.forms.document import ContainerStatus, ProfileStatus, StatusDocument
 from yarnspec.units import format_duration
 from yarnspec.yarn.rm.constraint import Constraint, constraint_of, in_effect, parse
-from yarnspec.yarn.rm.hosts import ALL_STATES, report_of
-from yarnspec.yarn.rm.placement_mode import resolve
+from yarnspec.yarn.rm.hosts import ALL_STATES, report_of, why_other_label
 from yarnspec.yarn.rm.rm_reports import Host
 
 
@@ -57,7 +55,8 @@ class PlacementPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Hosts, containers and slots, and the rules behind them; ``anywhere``: containers without a host of their own.
 
     ``not_asked_for``: how many more executors are wanted, and ``why_not_asked_for`` says it in words. ``profiles``: the
-    sizes of the executors that are not of the usual one. ``relaxed``: why soft rules gave way, or would.
+    sizes of the executors that are not of the usual one. ``relaxed``: why soft rules gave way, or would. ``warnings``:
+    why the plan may be wrong.
     """
 
     schema: int = 1
@@ -71,6 +70,7 @@ class PlacementPlan(msgspec.Struct, frozen=True, kw_only=True):
     profiles: tuple[ProfileStatus, ...] = ()
     rules: tuple[str, ...] = ()
     relaxed: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def plan_of_request(request: SubmitRequest) -> PlacementPlan:
@@ -83,30 +83,26 @@ def plan_of_request(request: SubmitRequest) -> PlacementPlan:
     """
     read = read_request(request)
     translation, sizes = read.translation, read.sizes
-    options = translation.options.placement
     cluster = Cluster.from_environment(translation.options)
     try:
-        hosts = cluster.rm.hosts(ALL_STATES)
-        queue = cluster.rm.queue(translation.yarn.queue)
-        mode = resolve(options.mode, cluster.rm, options.host_attribute)
-        check_constraint(options, mode, hosts, label=sizes.executor.label)
-        running = [host.host for host in hosts if host.state == "RUNNING"]
-        listed, _ = listed_hosts(cluster, translation.options, running, translation.exclude_hosts)
+        answer = ask_cluster(cluster, translation, sizes, force=request.force)
     finally:
         cluster.close()
+    options = translation.options.placement
     settings = Settings(
         initial_executors=sizes.initial_executors,
         executor_memory_mb=sizes.executor.container_memory_mb,
         executor_vcores=sizes.executor.cores,
         executor_label=sizes.executor.label,
-        queue_label=queue.default_label,
+        queue_label=answer.queue_label,
         executor_resources=sizes.executor.resources,
-        placement=in_effect(options),
+        largest_container=(answer.largest.memory_mb, answer.largest.vcores),
+        memory_step_mb=answer.memory_step_mb,
+        placement=options,
     )
-    blocked = dict.fromkeys(listed, "it is on the cluster's list of blocked hosts")
-    blocked |= dict.fromkeys(translation.exclude_hosts, "it is excluded at submit")
-    reports = _reports(hosts, constraint_of(options))
-    return _planned(settings, reports, blocked, mode=mode.mode, slots=sizes.executor.slots)
+    reports = _reports(answer.hosts, constraint_of(options))
+    planned = _planned(in_effect(settings), reports, answer.kept_off, mode=answer.mode.mode, slots=sizes.executor.slots)
+    return msgspec.structs.replace(planned, warnings=answer.warnings)
 
 
 def _reports(hosts: Collection[Host], constraint: Constraint | None) -> list[HostReport]:
@@ -172,13 +168,8 @@ def _why_unfit(host: HostReport, sizes: Sequence[ExecutorProfile], label: str) -
     """Why executors of none of these sizes may be on a host, whether it has room now or not."""
     if host.state != "RUNNING":
         return f"it is {host.state}"
-    if label and label not in host.labels:
-        return f"it does not have the node label {label}"
-    if not label and host.labels:
-        return f"it has the node label {', '.join(host.labels)}, and executors have none"
-    return _of_all([lacks(host, size) for size in sizes]) or (
-        "" if host.suits else "your constraint does not hold there"
-    )
+    why = why_other_label(host.labels, label) or _of_all([lacks(host, size) for size in sizes])
+    return why or ("" if host.suits else "your constraint does not hold there")
 
 
 def _of_all(reasons: Sequence[str]) -> str:
@@ -228,10 +219,11 @@ def _where(document: StatusDocument, hosts: Collection[Host]) -> PlacementPlan:
     # Executors for copies come beside the number that is wanted. With some of them this is too few, never too many.
     missing = 0 if document.ended else max(0, document.wanted_containers - len(there) - len(asked))
     usable = [one for one in reports if one.host not in blocked and not _why_unfit(one, sizes, label)]
-    most = placement.max_per_host if placement is not None else 0
     why_none = "" if usable else "no host takes any"
-    if most and usable and {one.host for one in usable} <= {one.host for one in drawn if len(one.containers) >= most}:
-        why_none = f"at most {most} may be on one host (placement.max_per_host)"
+    if usable and placement is not None and (most := placement.max_per_host):
+        full = {one.host for one in drawn if len(one.containers) >= most}
+        if {one.host for one in usable} <= full:
+            why_none = f"at most {most} may be on one host ({placement.limited_by})"
     return PlacementPlan(
         application_id=document.application_id,
         mode=document.placement_mode,
@@ -288,4 +280,6 @@ def rules(constraint: str, placement: PlacementInEffect) -> tuple[str, ...]:
             "soft: spread (the application's id decides between equal hosts). "
             f"What does not come within {wait} may come on {wider}"
         )
+    elif constraint and not most and parse(constraint).follows_tags(()):
+        said.append("no spreading: with in or cardinality only the ResourceManager knows the hosts")
     return tuple(said)

@@ -11,14 +11,11 @@ from pathlib import Path
 
 import msgspec
 
-from yarnspec.core.blocking.blockedshare import blocked_limit
-from yarnspec.errors import UsageError
 from yarnspec.gateway.cluster.access import Cluster, history_path
 from yarnspec.gateway.flags.merge import redact
 from yarnspec.gateway.flags.request import SubmitRequest, check_text
 from yarnspec.gateway.submit.assembly import AmSize, Shipment, assemble
-from yarnspec.gateway.submit.constraintcheck import check_constraint
-from yarnspec.gateway.submit.listedhosts import listed_hosts
+from yarnspec.gateway.submit.clustercheck import ask_cluster
 from yarnspec.gateway.submit.sparkarchive import spark_jars_file
 from yarnspec.gateway.translation import recovery, shuffleservice, speculation
 from yarnspec.gateway.translation.bounds import dynamic_bounds, registered_rule
@@ -37,9 +34,8 @@ from yarnspec.yarn.hadoop.hadoop_conf import (
     write_conf_jar,
 )
 from yarnspec.yarn.hadoop.option_files import load_options
-from yarnspec.yarn.rm.hosts import ALL_STATES, check_fits, check_known, check_resources
-from yarnspec.yarn.rm.placement_mode import ResolvedMode, resolve
-from yarnspec.yarn.rm.rm_reports import Host, Size
+from yarnspec.yarn.rm.placement_mode import ResolvedMode
+from yarnspec.yarn.rm.rm_reports import Host
 from yarnspec.yarn.skein.skein_application import UNCOUNTED_ATTEMPTS, LocalizedFile, SkeinApplication
 from yarnspec.yarn.skein.skein_submission import AmHost, RolledLogs, SubmissionHook
 
@@ -91,34 +87,12 @@ def prepare(
         UsageError, NotFound, ClusterUnreachable: what a user can mend, before anything is submitted.
     """
     translation, sizes = read.translation, read.sizes
-    rm = cluster.rm
-    hosts = rm.hosts(ALL_STATES)
-    queue = rm.queue(translation.yarn.queue)
-    maximum = rm.maximum_allocation(queue.path)
-    check_fits(
-        "--executor-memory/--executor-cores: an executor",
-        Size(sizes.executor.container_memory_mb, sizes.executor.cores),
-        hosts,
-        maximum,
-    )
-    check_fits(
-        "--driver-memory/--driver-cores: the AM container", Size(sizes.am_memory_mb, sizes.am_vcores), hosts, maximum
-    )
-    check_resources("spark.executor.resource: an executor", sizes.executor.resources, hosts)
-    check_resources("spark.driver.resource: the AM container", sizes.am_resources, hosts)
-    _check_exclusions(translation, hosts, force=request.force)
-    placement = resolve(translation.options.placement.mode, rm, translation.options.placement.host_attribute)
-    check_constraint(translation.options.placement, placement, hosts, label=sizes.executor.label)
-    # Asks HDFS whether it answers and lets this user in.
-    home = cluster.files.home
-    cluster.files.exists(home)
-    # Only then the list in HDFS, whose absence is no error: nobody shall wait for a dead HDFS twice.
-    running = [host.host for host in hosts if host.state == "RUNNING"]
-    listed, list_trouble = listed_hosts(cluster, translation.options, running, translation.exclude_hosts)
+    answer = ask_cluster(cluster, translation, sizes, force=request.force)
     plan = msgspec.structs.replace(
-        _plan(request, cluster, translation, sizes, placement),
-        queue_label=queue.default_label,
-        largest_container=(maximum.memory_mb, maximum.vcores),
+        _plan(request, cluster, translation, sizes, answer.mode),
+        queue_label=answer.queue_label,
+        largest_container=(answer.largest.memory_mb, answer.largest.vcores),
+        memory_step_mb=answer.memory_step_mb,
         streams=streams,
         max_attempts=granted_attempts(cluster, translation.yarn.max_attempts),
     )
@@ -150,9 +124,9 @@ def prepare(
         translation=translation,
         sizes=sizes,
         plan=plan,
-        placement=placement,
+        placement=answer.mode,
         application=assemble(plan, shipment, directory),
-        hook=_hook(translation, hosts, listed, sizes.am_resources),
+        hook=_hook(translation, answer.hosts, answer.listed, sizes.am_resources),
         warnings=(
             *read.loaded.warnings,
             *translation.warnings,
@@ -160,8 +134,8 @@ def prepare(
             *recovery.fewer_attempts(translation.yarn.max_attempts, read.loaded.asked, plan.max_attempts),
             *recovery.fewer_restarts(translation.options, read.loaded.asked, plan.max_attempts),
             *shuffleservice.warnings(translation.properties, cluster.conf, cluster.rm.configuration),
-            *list_trouble,
-            *_unknown_never_hosts(translation.options.blocklist.never, hosts),
+            *answer.warnings,
+            *_unknown_never_hosts(translation.options.blocklist.never, answer.hosts),
             *said,
             *filter(None, [passed_over(os.environ)]),
         ),
@@ -255,23 +229,6 @@ def _for_yarn(file: ShippedFile, directory: Path, say: Callable[[str], None]) ->
     if file.kind == "ARCHIVE" and source.startswith("/"):
         source = str(as_archive(Path(source), directory, say))
     return LocalizedFile(source, kind=file.kind)
-
-
-def _check_exclusions(translation: Translation, hosts: tuple[Host, ...], *, force: bool) -> None:
-    excluded = translation.exclude_hosts
-    check_known(excluded, hosts)
-    running = {host.host for host in hosts if host.state == "RUNNING"}
-    if running and running <= set(excluded):
-        raise UsageError(f"--exclude-hosts: all {len(running)} running hosts are excluded; leave at least one")
-    share = translation.options.placement.max_blocked_share
-    limit = blocked_limit(share, len(running))
-    blocked = len(running & set(excluded))
-    if blocked > limit and not force:
-        message = (
-            f"--exclude-hosts: {blocked} of {len(running)} running hosts are more than placement.max_blocked_share "
-            f"({share:g}: {limit}) allows; add --force to exclude them all the same"
-        )
-        raise UsageError(message)
 
 
 def _unknown_never_hosts(names: tuple[str, ...], hosts: tuple[Host, ...]) -> list[str]:

@@ -1,18 +1,20 @@
 """A user's placement constraint in YARN's own syntax: our check of it, and on which hosts it can hold.
 
 YARN reads the expression itself (``PlacementConstraintParser``). Its errors name no place, and some nonsense passes: so
-the expression is checked here first, against the syntax of ``docs/placement.md``. Only the
+the expression is checked here first, against the syntax of ``docs/placement.md``. YARN also takes spaces and capital
+letters for parts of names: so it gets the text of what was read here (``str``), never the user's own. Only the
 ResourceManager can judge allocation tags. Node attributes are compared with the attributes that hosts publish.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Literal
 
 import msgspec
 
+from yarnspec.core.messages.settings import Settings
 from yarnspec.core.options.placement import PlacementSettings
 from yarnspec.errors import UsageError
 
@@ -22,6 +24,9 @@ _NAMESPACES = ("self", "not-self", "all")
 _SCOPES = ("node", "rack")
 _KEY = re.compile(r"(?:[A-Za-z0-9][A-Za-z0-9_.-]*/)?[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_NUMBER = re.compile(r"[0-9]{1,10}")
+_LARGEST_NUMBER = 2**31 - 1
+"""YARN's parser takes no larger number: it is a Java ``int``."""
 _SHOWN_VALUES = 5
 _CARDINALITY_PARTS = 5
 
@@ -37,18 +42,48 @@ class Attribute(msgspec.Struct, frozen=True):
         """Whether it holds; a host without the attribute differs from every value."""
         return (attributes.get(self.key) == self.value) is self.equal
 
+    def own_limit(self, _own: Collection[str]) -> int | None:
+        """It says nothing of other containers."""
+        return None
+
+    def follows_tags(self, _own: Collection[str]) -> bool:
+        """It says nothing of other containers."""
+        return False
+
     def __str__(self) -> str:
         return f"{self.key}{'=' if self.equal else '!='}{self.value}"
 
 
 class Tags(msgspec.Struct, frozen=True):
-    """Something about containers with allocation tags: near them, away from them, or so many of them."""
+    """Something about containers with allocation tags: near them, away from them, or so many of them.
+
+    ``tags``: with their namespaces, as written. ``bounds``: the least and the most of ``cardinality``.
+    """
 
     kind: Literal["in", "notin", "cardinality"]
+    scope: Literal["node", "rack"]
+    tags: tuple[str, ...]
+    bounds: tuple[int, int] | None = None
 
     def can_hold(self, _attributes: Mapping[str, str]) -> bool:
         """Which containers run where only the ResourceManager knows."""
         return True
+
+    def own_limit(self, own: Collection[str]) -> int | None:
+        """How many containers with these tags of their own may be on one host, if it is about nothing else."""
+        names = {tag.removeprefix("self/").removeprefix("all/") for tag in self.tags}
+        is_own = not names.isdisjoint(own) if self.kind == "notin" else names.issubset(own)
+        least, most = self.bounds or (0, 0)
+        if self.kind == "in" or self.scope != "node" or not is_own or least or most == _LARGEST_NUMBER:
+            return None
+        return most + 1  # YARN counts those that are there before.
+
+    def follows_tags(self, own: Collection[str]) -> bool:
+        """Whether it ties containers to others, as more than a limit of those with their own tags."""
+        return self.kind != "notin" and self.own_limit(own) is None
+
+    def __str__(self) -> str:
+        return ",".join((self.kind, self.scope, *self.tags, *map(str, self.bounds or ())))
 
 
 class Composed(msgspec.Struct, frozen=True):
@@ -61,6 +96,19 @@ class Composed(msgspec.Struct, frozen=True):
         """Whether it can hold on a host with these attributes."""
         each = (part.can_hold(attributes) for part in self.parts)
         return all(each) if self.kind == "and" else any(each)
+
+    def own_limit(self, own: Collection[str]) -> int | None:
+        """How many containers with these tags of their own may be on one host; None: as many as there are."""
+        if self.kind == "or":
+            return None
+        return min((limit for part in self.parts if (limit := part.own_limit(own)) is not None), default=None)
+
+    def follows_tags(self, own: Collection[str]) -> bool:
+        """Whether it ties containers to others, so that only the ResourceManager knows the hosts."""
+        return any(part.follows_tags(own if self.kind == "and" else ()) for part in self.parts)
+
+    def __str__(self) -> str:
+        return f"{self.kind}({':'.join(map(str, self.parts))})"
 
 
 Constraint = Attribute | Tags | Composed
@@ -80,9 +128,9 @@ def leaves(constraint: Constraint) -> Iterator[Attribute | Tags]:
         yield constraint
 
 
-def follows_tags(constraint: Constraint) -> bool:
-    """Whether it ties containers to others, so that only the ResourceManager knows the hosts."""
-    return any(isinstance(leaf, Tags) and leaf.kind != "notin" for leaf in leaves(constraint))
+def own_tags(options: PlacementSettings) -> tuple[str, ...]:
+    """The allocation tags of the application's executors."""
+    return tuple(tag.strip() for tag in options.tags.split(",") if tag.strip())
 
 
 def constraint_of(options: PlacementSettings) -> Constraint | None:
@@ -90,12 +138,23 @@ def constraint_of(options: PlacementSettings) -> Constraint | None:
     return parse(options.constraint) if options.constraint else None
 
 
-def in_effect(options: PlacementSettings) -> PlacementSettings:
-    """The options that hold: a constraint that ties executors to other containers leaves the hosts to YARN."""
-    constraint = constraint_of(options)
-    if constraint is not None and follows_tags(constraint):
-        return msgspec.structs.replace(options, spread=False)
-    return options
+def in_effect(settings: Settings) -> Settings:
+    """The settings with the options of placement that hold beside the user's constraint.
+
+    A constraint that ties executors to other containers leaves the hosts to YARN. One that limits how many of them may
+    be on a host is such a limit for yarnspec, too.
+    """
+    options = settings.placement
+    constraint, own = constraint_of(options), own_tags(options)
+    if constraint is None:
+        return settings
+    if constraint.follows_tags(own):
+        return msgspec.structs.replace(settings, placement=msgspec.structs.replace(options, spread=False))
+    limit = constraint.own_limit(own)
+    if limit is None or 0 < options.max_per_host <= limit:
+        return settings
+    placement = msgspec.structs.replace(options, max_per_host=limit)
+    return msgspec.structs.replace(settings, placement=placement, limited_by="placement.constraint")
 
 
 def check_hosts(constraint: Constraint, hosts: Iterable[Mapping[str, str]]) -> None:
@@ -201,22 +260,25 @@ class _ConstraintParser:
             )
         if scope not in _SCOPES:
             raise self._wrong(start, end, f"'{scope}' is no scope; a scope is node or rack")
+        bounds = None
         if kind == "cardinality":
             if len(parts) < _CARDINALITY_PARTS:
                 raise self._wrong(start, end, "cardinality needs a scope, a tag, the least and the most")
-            self._numbers(start, end, parts[-2:])
-            tags = parts[2:-2]
+            tags, bounds = parts[2:-2], self._bounds(start, end, parts[-2:])
         if not tags:
             raise self._wrong(start, end, "a tag is missing: YARN takes this for always true")
         for tag in tags:
             self._tag(start, end, tag)
-        return Tags("in" if kind == "in" else "notin" if kind == "notin" else "cardinality")
+        return msgspec.convert({"kind": kind, "scope": scope, "tags": tags, "bounds": bounds}, Tags)
 
-    def _numbers(self, start: int, end: int, texts: list[str]) -> None:
-        if not all(text.isdecimal() for text in texts):
-            raise self._wrong(start, end, f"{' and '.join(texts)} are no whole numbers: cardinality ends with MIN,MAX")
-        if int(texts[0]) > int(texts[1]):
-            raise self._wrong(start, end, f"the least ({texts[0]}) is more than the most ({texts[1]})")
+    def _bounds(self, start: int, end: int, texts: list[str]) -> tuple[int, int]:
+        if not all(_NUMBER.fullmatch(text) and int(text) <= _LARGEST_NUMBER for text in texts):
+            said = f"{' and '.join(texts)} are no whole numbers up to {_LARGEST_NUMBER}: cardinality ends with MIN,MAX"
+            raise self._wrong(start, end, said)
+        least, most = map(int, texts)
+        if least > most:
+            raise self._wrong(start, end, f"the least ({least}) is more than the most ({most})")
+        return least, most
 
     def _tag(self, start: int, end: int, tag: str) -> None:
         namespace, slash, name = tag.rpartition("/")

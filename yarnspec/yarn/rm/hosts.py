@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from yarnspec.core.messages.events import HostReport
 from yarnspec.errors import NotFound, UsageError
@@ -58,6 +58,15 @@ def check_resources(what: str, wanted: Mapping[str, int], hosts: Sequence[Host])
     if running and not any(_has(host, wanted) for host in running):
         shown = ", ".join(f"{amount} of {name}" for name, amount in wanted.items())
         raise UsageError(f"{what} needs {shown}, and no running host has all of that.")
+
+
+def why_other_label(labels: Collection[str], wanted: str) -> str:
+    """Why executors that want a node label, or none, may not be on a host with these labels; empty if they may."""
+    if wanted and wanted not in labels:
+        return f"it does not have the node label {wanted}"
+    if not wanted and labels:
+        return f"it has the node label {', '.join(labels)}, and executors have none"
+    return ""
 
 
 def _has(host: Host, wanted: Mapping[str, int]) -> bool:

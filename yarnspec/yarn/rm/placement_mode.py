@@ -8,11 +8,11 @@ from typing import Literal, Protocol
 import msgspec
 
 from yarnspec.errors import UsageError
+from yarnspec.yarn.rm.resource_manager import SCHEDULER_KEY
 from yarnspec.yarn.rm.rm_reports import Host
 
 DEFAULT_ATTRIBUTE = "nm.yarn.io/host"
 _HANDLER_KEY = "yarn.resourcemanager.placement-constraints.handler"
-_SCHEDULER_KEY = "yarn.resourcemanager.scheduler.class"
 _ACCEPTING_HANDLERS = frozenset({"scheduler", "placement-processor"})
 
 Mode = Literal["blacklist", "constraints"]
@@ -56,7 +56,7 @@ def constraints_obstacle(resource_manager: _Asked, attribute: str = DEFAULT_ATTR
         if handler in _ACCEPTING_HANDLERS:
             return f"the ResourceManager's {_HANDLER_KEY} is {handler}, and only `scheduler` knows node attributes"
         return f"the ResourceManager's {_HANDLER_KEY} is {handler}, so it refuses placement constraints"
-    scheduler = resource_manager.configuration(_SCHEDULER_KEY) or ""
+    scheduler = resource_manager.configuration(SCHEDULER_KEY) or ""
     if scheduler and not scheduler.endswith("CapacityScheduler"):
         return f"its scheduler is {scheduler.rpartition('.')[2]}, and only the capacity scheduler takes constraints"
     running = [host for host in resource_manager.hosts() if host.state == "RUNNING"]

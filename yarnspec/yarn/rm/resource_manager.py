@@ -30,6 +30,7 @@ from yarnspec.yarn.rm.rm_reports import (
 
 CONNECT_TIMEOUT_S = 25.0
 APPLICATION_TYPE = "yarnspec"
+SCHEDULER_KEY = "yarn.resourcemanager.scheduler.class"
 _ACTIVE_POLL_S = 0.2
 _PASSING = re.compile(r"^\s*\[[^\]]*\]\s*|\s*Last Node which was processed for the application : .*?\)\s*\.\s*")
 _CONTAINER_ID = re.compile(r"container_(?:e\d+_)?\d+_\d{4,}_\d{2,}_\d{6,}")
@@ -119,6 +120,13 @@ class ResourceManager(Closing):
                     min(cluster.vcores, item.max_allocation_vcores or cluster.vcores),
                 )
         return cluster
+
+    def memory_step_mb(self) -> int:
+        """Containers have a multiple of so much memory; 1 if that is not known."""
+        scheduler = self.configuration(SCHEDULER_KEY) or ""
+        told = self.configuration("yarn.scheduler.minimum-allocation-mb") or ""
+        # The fair scheduler's smallest container is not its step.
+        return max(1, int(told)) if scheduler.endswith("CapacityScheduler") and told.isdecimal() else 1
 
     def configuration(self, name: str) -> str | None:
         """One value of the ResourceManager's own configuration; None when it does not have or not tell it."""

@@ -1,0 +1,91 @@
+"""Whether the cluster can take an application, found out before anything is submitted. A plan asks the same."""
+
+from __future__ import annotations
+
+import msgspec
+
+from yarnspec.core.blocking.blockedshare import blocked_limit
+from yarnspec.core.messages.settings import given_mb
+from yarnspec.errors import UsageError
+from yarnspec.gateway.cluster.access import Cluster
+from yarnspec.gateway.submit.constraintcheck import check_constraint
+from yarnspec.gateway.submit.listedhosts import listed_hosts
+from yarnspec.gateway.translation.sizes import Sizes
+from yarnspec.gateway.translation.sparkconf import Translation
+from yarnspec.yarn.rm.hosts import ALL_STATES, check_fits, check_known, check_resources
+from yarnspec.yarn.rm.placement_mode import ResolvedMode, resolve
+from yarnspec.yarn.rm.rm_reports import Host, Size
+
+
+class ClusterAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a cluster that can take the application said of itself.
+
+    ``listed``: the running hosts that its list blocks, beside those that are excluded. ``kept_off``: both, and why.
+    """
+
+    hosts: tuple[Host, ...]
+    queue_label: str
+    largest: Size
+    memory_step_mb: int
+    mode: ResolvedMode
+    listed: tuple[str, ...]
+    kept_off: dict[str, str]
+    warnings: tuple[str, ...]
+
+
+def ask_cluster(cluster: Cluster, translation: Translation, sizes: Sizes, *, force: bool) -> ClusterAnswer:
+    """Ask the ResourceManager and HDFS; ``force``: as many hosts may be excluded as the user likes.
+
+    Raises:
+        UsageError, NotFound, ClusterUnreachable: what a user can mend, before anything is submitted.
+    """
+    rm, options = cluster.rm, translation.options.placement
+    hosts = rm.hosts(ALL_STATES)
+    queue = rm.queue(translation.yarn.queue)
+    largest = rm.maximum_allocation(queue.path)
+    step_mb = rm.memory_step_mb()
+    executor = Size(given_mb(sizes.executor.container_memory_mb, step_mb, largest.memory_mb), sizes.executor.cores)
+    check_fits("--executor-memory/--executor-cores: an executor", executor, hosts, largest)
+    master = Size(given_mb(sizes.am_memory_mb, step_mb, largest.memory_mb), sizes.am_vcores)
+    check_fits("--driver-memory/--driver-cores: the AM container", master, hosts, largest)
+    check_resources("spark.executor.resource: an executor", sizes.executor.resources, hosts)
+    check_resources("spark.driver.resource: the AM container", sizes.am_resources, hosts)
+    _check_exclusions(translation, hosts, force=force)
+    mode = resolve(options.mode, rm, options.host_attribute)
+    # Asks HDFS whether it answers and lets this user in.
+    cluster.files.exists(cluster.files.home)
+    # Only then the list in HDFS, whose absence is no error: nobody shall wait for a dead HDFS twice.
+    running = [host.host for host in hosts if host.state == "RUNNING"]
+    listed, trouble = listed_hosts(cluster, translation.options, running, translation.exclude_hosts)
+    kept_off = dict.fromkeys(listed, "it is on the cluster's list of blocked hosts")
+    kept_off |= dict.fromkeys(translation.exclude_hosts, "it is excluded at submit")
+    check_constraint(
+        options, mode, hosts, label=sizes.executor.label, queue_label=queue.default_label, kept_off=kept_off
+    )
+    return ClusterAnswer(
+        hosts=hosts,
+        queue_label=queue.default_label,
+        largest=largest,
+        memory_step_mb=step_mb,
+        mode=mode,
+        listed=listed,
+        kept_off=kept_off,
+        warnings=trouble,
+    )
+
+
+def _check_exclusions(translation: Translation, hosts: tuple[Host, ...], *, force: bool) -> None:
+    excluded = translation.exclude_hosts
+    check_known(excluded, hosts)
+    running = {host.host for host in hosts if host.state == "RUNNING"}
+    if running and running <= set(excluded):
+        raise UsageError(f"--exclude-hosts: all {len(running)} running hosts are excluded; leave at least one")
+    share = translation.options.placement.max_blocked_share
+    limit = blocked_limit(share, len(running))
+    blocked = len(running & set(excluded))
+    if blocked > limit and not force:
+        message = (
+            f"--exclude-hosts: {blocked} of {len(running)} running hosts are more than placement.max_blocked_share "
+            f"({share:g}: {limit}) allows; add --force to exclude them all the same"
+        )
+        raise UsageError(message)
