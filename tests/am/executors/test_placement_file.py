@@ -65,6 +65,7 @@ def test_an_update_replaces_what_was_there(tmp_path: Path) -> None:
             "hosts": [],
             "not_hosts": [],
             "strict": False,
+            "takes_late": False,
             "rule": "",
         }
     ]

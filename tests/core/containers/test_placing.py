@@ -190,16 +190,17 @@ def test_executors_that_run_count_when_more_are_wanted() -> None:
 def test_what_does_not_come_is_relaxed_in_order_and_then_left_alone() -> None:
     world = begun(executors=1)
     (host,) = targets(world)
+    assert not wanted(world)["1"].takes_late
     relaxed = only(RelaxPlacement, late(world))
     assert (relaxed.rule, relaxed.wanted, relaxed.hosts) == ("spread", ("1",), (host,))
     assert relaxed.reason == f"1 containers did not come on {host} within 4 s: they may come on one other host"
     another = wanted(world)["1"]
-    assert (another.rule, another.strict, len(another.hosts)) == ("spread", True, 1)
+    assert (another.rule, another.strict, another.takes_late, len(another.hosts)) == ("spread", True, True, 1)
     assert host not in another.hosts
 
     assert only(RelaxPlacement, late(world)).reason.endswith("they may come on any of the emptiest hosts")
     several = wanted(world)["1"]
-    assert (several.rule, several.strict) == ("several", True)
+    assert (several.rule, several.strict, several.takes_late) == ("several", True, True)
     assert set(several.hosts) == set(HOSTS) - {host, *another.hosts}
 
     assert only(RelaxPlacement, late(world)).rule == "several"
@@ -290,6 +291,7 @@ def test_what_waits_for_a_crowded_host_moves_to_hosts_that_join() -> None:
     assert targets(world) == {HOSTS[0]: 4}
     world.tell(report(dict.fromkeys(HOSTS, 4)))
     assert targets(world) == dict.fromkeys(HOSTS, 1)
+    assert not any(one.takes_late for one in wanted(world).values())
 
 
 @given(st.lists(st.integers(0, 6), min_size=4, max_size=4), st.lists(st.integers(2, 9), min_size=4, max_size=4))
@@ -341,6 +343,7 @@ def test_under_the_limit_all_hosts_are_asked_again_and_again() -> None:
     at_ms: list[int] = []
     for _ in range(9):
         asked += targets(world)
+        assert not wanted(world)["1"].takes_late
         late(world)
         at_ms.append(world.now_ms)
     assert len(set(asked[:4])) == len(set(asked[4:8])) == 4

@@ -275,7 +275,15 @@ class Placing:
         rule, hosts = self._hosts_for(ask, loads) if self.spreads and ask.step != "anywhere" else ("", ())
         if hosts:
             loads.take(hosts[0])
-            ask.waits = self._asks.put(ask, hosts=hosts, not_hosts=ask.avoid, strict=True, rule=rule)
+            ask.waits = self._asks.put(
+                ask,
+                hosts=hosts,
+                not_hosts=ask.avoid,
+                strict=True,
+                # It has waited in vain, and nothing but its time was against the hosts that were asked before.
+                takes_late=self._limit is None and ask.step != "host",
+                rule=rule,
+            )
             if not ask.waits:
                 ask.due_ms = now_ms + self._wait_ms(ask)
             return True

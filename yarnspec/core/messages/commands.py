@@ -56,7 +56,8 @@ class WantedContainer(msgspec.Struct, frozen=True, kw_only=True):
     """One container that is still to come: its size and where it may, must or must not be placed.
 
     ``resources``: how many it needs of further resource types, by YARN's name. ``profile``: the number of the resource
-    profile whose executor will run in it.
+    profile whose executor will run in it. ``takes_late``: other hosts were asked before; if one of them gives the
+    container while the ResourceManager hears of these ``hosts``, it is taken.
     """
 
     id: str
@@ -68,6 +69,7 @@ class WantedContainer(msgspec.Struct, frozen=True, kw_only=True):
     hosts: tuple[str, ...] = ()
     not_hosts: tuple[str, ...] = ()
     strict: bool = False
+    takes_late: bool = False
     rule: PlacementRule = ""
 
 

@@ -55,6 +55,7 @@ public record DesiredPlacement(
      * @param profile the number of the resource profile whose executor Skein will run in it
      * @param hosts where it should run; with {@code strict} it runs nowhere else
      * @param notHosts where it must not run, besides the blocked hosts
+     * @param takesLate whether a container is good, too, that another host gave before the ResourceManager knew these
      */
     record Wanted(
             String id,
@@ -65,7 +66,8 @@ public record DesiredPlacement(
             String label,
             List<String> hosts,
             Set<String> notHosts,
-            boolean strict) {
+            boolean strict,
+            boolean takesLate) {
 
         /**
          * Whether a container of this size on this host is what was wanted. Only memory tells: a scheduler that counts
@@ -73,7 +75,7 @@ public record DesiredPlacement(
          */
         boolean accepts(String host, long containerMemoryMb) {
             return !notHosts.contains(host)
-                    && (!strict || hosts.isEmpty() || hosts.contains(host))
+                    && (!strict || takesLate || hosts.isEmpty() || hosts.contains(host))
                     && containerMemoryMb >= memoryMb;
         }
     }
@@ -135,7 +137,8 @@ public record DesiredPlacement(
                     each.textOr("label", ""),
                     List.copyOf(each.texts("hosts")),
                     Set.copyOf(each.texts("not_hosts")),
-                    each.flag("strict")));
+                    each.flag("strict"),
+                    each.flag("takes_late")));
         }
         FieldReader finish = fields.object("finish");
         return new DesiredPlacement(

@@ -6,9 +6,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.function.IntFunction;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.resource.ResourceProfile;
+import org.apache.spark.resource.ResourceProfileManager;
 import org.apache.spark.scheduler.ExecutorLossReason;
 import org.apache.spark.scheduler.Pool;
 import org.apache.spark.scheduler.Schedulable;
@@ -138,14 +140,36 @@ public final class HostBlockingScheduler extends TaskSchedulerImpl implements Li
         runningTasksByExecutors().foreach(entry -> running.put(entry._1(), (Integer) entry._2()));
         Map<String, Set<String>> executors = new LinkedHashMap<>();
         hostToExecutors().foreach(entry -> executors.put(entry._1(), CollectionConverters.asJava(entry._2())));
-        Set<ResourceProfile> waiting = new LinkedHashSet<>();
-        forEachOf(
-                rootPool(),
-                TaskSetManager.class,
-                tasks -> waiting.add(sc().resourceProfileManager()
-                        .resourceProfileFromId(tasks.taskSet().resourceProfileId())));
-        List<WorkerOffer> ordered = spreading.order(CollectionConverters.asJava(offers), running, executors, waiting);
+        List<WorkerOffer> ordered =
+                spreading.order(CollectionConverters.asJava(offers), running, executors, waitingByExecutorProfile());
         return CollectionConverters.asScala(ordered).toIndexedSeq();
+    }
+
+    private IntFunction<List<ResourceProfile>> waitingByExecutorProfile() {
+        Set<Integer> waiting = new LinkedHashSet<>();
+        forEachOf(rootPool(), TaskSetManager.class, tasks -> {
+            if (waits(tasks)) {
+                waiting.add(tasks.taskSet().resourceProfileId());
+            }
+        });
+        ResourceProfileManager profiles = sc().resourceProfileManager();
+        return executorProfile -> waiting.stream()
+                .filter(profile -> profiles.canBeScheduled(profile, executorProfile))
+                .map(profiles::resourceProfileFromId)
+                .toList();
+    }
+
+    /** Whether a task or a copy waits for a slot: Spark's lists also hold tasks that have started meanwhile. */
+    private static boolean waits(TaskSetManager tasks) {
+        if (!tasks.isSchedulable()) {
+            return false;
+        }
+        boolean copies = !tasks.pendingSpeculatableTasks().all().isEmpty()
+                || tasks instanceof WatchedTaskSet watched && watched.copiesWait();
+        return copies
+                || CollectionConverters.asJava(tasks.pendingTasks().all()).stream()
+                        .mapToInt(index -> (Integer) index)
+                        .anyMatch(index -> !tasks.successful()[index] && tasks.copiesRunning()[index] == 0);
     }
 
     /** The executors that Spark knows of, and those that only blocks keep back from it. */

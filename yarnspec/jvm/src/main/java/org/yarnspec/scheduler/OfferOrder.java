@@ -16,8 +16,12 @@ import java.util.Random;
  */
 final class OfferOrder {
 
-    /** An executor with so many slots in use and free. */
-    record Executor(String id, String host, int running, int free) {
+    /**
+     * An executor with so many slots in use and free.
+     *
+     * @param whole whether it is one offer, however many of its slots are free
+     */
+    record Executor(String id, String host, int running, int free, boolean whole) {
         int slots() {
             return running + free;
         }
@@ -65,12 +69,8 @@ final class OfferOrder {
         one.slots += running;
     }
 
-    /**
-     * One number of an executor for each slot to offer, the first to be offered first.
-     *
-     * @param whole whether an executor is one offer, however many of its slots are free
-     */
-    List<Integer> of(List<Executor> executors, boolean whole) {
+    /** One number of an executor for each slot to offer, the first to be offered first. */
+    List<Integer> of(List<Executor> executors) {
         for (Executor each : executors) {
             Host host = hosts.computeIfAbsent(each.host(), name -> new Host());
             host.running += each.running();
@@ -99,7 +99,7 @@ final class OfferOrder {
             order.add(numbers.get(entry));
             hosts.get(entry.executor.host()).running++;
             entry.given++;
-            if (!whole && entry.given < entry.executor.free()) {
+            if (!entry.executor.whole() && entry.given < entry.executor.free()) {
                 weigh(entry);
                 queue.add(entry);
             }

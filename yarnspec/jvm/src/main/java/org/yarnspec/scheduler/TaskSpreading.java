@@ -3,11 +3,14 @@ package org.yarnspec.scheduler;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
+import java.util.function.IntFunction;
 import org.apache.spark.SparkConf;
 import org.apache.spark.resource.ResourceProfile;
 import org.apache.spark.resource.ResourceProfile$;
@@ -29,29 +32,35 @@ final class TaskSpreading {
     }
 
     /**
-     * The offers in their order, one for each free slot where all tasks that wait need the same.
+     * The offers in their order, one for each free slot of an executor for which all tasks that wait need the same.
      *
      * @param running how many tasks each executor runs, of all stages
      * @param executors which executors each host has, those that are not offered included
-     * @param waiting the profiles of the stages that have tasks
+     * @param waiting the profiles of the stages with tasks that wait, by the profile of executors that may run them
      */
     List<WorkerOffer> order(
             List<WorkerOffer> offers,
             Map<String, Integer> running,
             Map<String, Set<String>> executors,
-            Set<ResourceProfile> waiting) {
-        BigDecimal cpus = cpusOfOne(waiting);
-        boolean whole = cpus == null;
+            IntFunction<List<ResourceProfile>> waiting) {
+        Map<Integer, Optional<BigDecimal>> slots = new HashMap<>();
         OfferOrder order = new OfferOrder(ties);
         List<OfferOrder.Executor> rows = new ArrayList<>();
         Set<String> offered = new HashSet<>();
         for (WorkerOffer offer : offers) {
             offered.add(offer.executorId());
             BigDecimal cores = offer.cores().bigDecimal();
+            Optional<BigDecimal> cpus =
+                    slots.computeIfAbsent(offer.resourceProfileId(), profile -> cpusOfOne(waiting.apply(profile)));
             // A part of a core is enough for some task, as far as is known here.
-            BigDecimal free = whole ? cores.setScale(0, RoundingMode.CEILING) : cores.divideToIntegralValue(cpus);
+            BigDecimal free =
+                    cpus.map(cores::divideToIntegralValue).orElseGet(() -> cores.setScale(0, RoundingMode.CEILING));
             rows.add(new OfferOrder.Executor(
-                    offer.executorId(), offer.host(), running.getOrDefault(offer.executorId(), 0), free.intValue()));
+                    offer.executorId(),
+                    offer.host(),
+                    running.getOrDefault(offer.executorId(), 0),
+                    free.intValue(),
+                    cpus.isEmpty()));
         }
         for (String host :
                 new HashSet<>(rows.stream().map(OfferOrder.Executor::host).toList())) {
@@ -62,9 +71,11 @@ final class TaskSpreading {
             }
         }
         List<WorkerOffer> ordered = new ArrayList<>();
-        for (int number : order.of(rows, whole)) {
+        for (int number : order.of(rows)) {
             WorkerOffer offer = offers.get(number);
-            ordered.add(whole ? offer : slot(offer, cpus));
+            ordered.add(slots.get(offer.resourceProfileId())
+                    .map(cpus -> slot(offer, cpus))
+                    .orElse(offer));
         }
         return ordered;
     }
@@ -79,8 +90,8 @@ final class TaskSpreading {
                 offer.resourceProfileId());
     }
 
-    /** The cores that every task that waits needs; null when they differ, or when tasks want other resources too. */
-    private BigDecimal cpusOfOne(Set<ResourceProfile> waiting) {
+    /** The cores that every task that waits needs; empty when they differ, or when tasks want other resources too. */
+    private Optional<BigDecimal> cpusOfOne(List<ResourceProfile> waiting) {
         BigDecimal one = null;
         for (ResourceProfile profile : waiting) {
             BigDecimal cpus = ResourceProfile$.MODULE$
@@ -88,10 +99,10 @@ final class TaskSpreading {
                     .bigDecimal();
             boolean plain = profile.getCustomTaskResources().isEmpty();
             if (!plain || cpus.signum() <= 0 || (one != null && one.compareTo(cpus) != 0)) {
-                return null;
+                return Optional.empty();
             }
             one = cpus;
         }
-        return one;
+        return Optional.ofNullable(one);
     }
 }

@@ -48,6 +48,7 @@ class AmCallInterceptorTest {
     private final FakeResourceManager rm = new FakeResourceManager();
     private final Map<Integer, Integer> profiles = new TreeMap<>();
     private AmCallInterceptor master;
+    private int moved;
 
     @BeforeEach
     void register() throws Exception {
@@ -473,6 +474,68 @@ class AmCallInterceptorTest {
         assertEquals(fresh, rm.last().getSchedulingRequests().get(0).getAllocationRequestId());
         assertEquals(
                 0, rm.last().getSchedulingRequests().get(0).getResourceSizing().getNumAllocations());
+    }
+
+    @Test
+    void aContainerThatComesLateFromAHostThatWasGivenUpIsTakenWhereOnlySoftRulesMovedOn() throws Exception {
+        String late = "\"takes_late\":true";
+        for (String mode : List.of("blacklist", "constraints")) {
+            long allocated = allocatedHosts().size();
+            assertEquals(1, moves(mode, late, "").getAllocatedContainers().size());
+            assertEquals("a", allocatedHosts().get(allocatedHosts().size() - 1));
+            allocate(FakeResourceManager.asks(1));
+            int asked = rm.last().getAskList().stream()
+                            .mapToInt(ResourceRequest::getNumContainers)
+                            .sum()
+                    + rm.last().getSchedulingRequests().stream()
+                            .mapToInt(line -> line.getResourceSizing().getNumAllocations())
+                            .sum();
+            assertEquals(0, asked);
+            assertEquals(
+                    mode.equals("blacklist") ? 3 : 1,
+                    rm.last().getAskList().size()
+                            + rm.last().getSchedulingRequests().size(),
+                    "the other host is not asked any more");
+            rm.answers.add(rm.container("c", 1, 0, 512));
+            allocate(FakeResourceManager.asks(1));
+            assertEquals(
+                    allocated + 1,
+                    allocatedHosts().size(),
+                    "one that comes there all the same is Skein's to give back");
+
+            assertTrue(moves(mode, "\"takes_late\":false", "")
+                    .getAllocatedContainers()
+                    .isEmpty());
+            assertTrue(moves(mode, late + ",\"not_hosts\":[\"a\"]", "")
+                    .getAllocatedContainers()
+                    .isEmpty());
+            assertTrue(moves(mode, late, ",\"blocked_hosts\":[\"a\"]")
+                    .getAllocatedContainers()
+                    .isEmpty());
+            assertEquals(allocated + 1, allocatedHosts().size());
+        }
+    }
+
+    /** A container is asked for on a; then on c, while a gives it. */
+    private AllocateResponse moves(String mode, String fields, String placement) throws Exception {
+        registerAgain();
+        moved += 2;
+        String on = HOSTS + ",\"mode\":\"%s\",\"wanted\":[{\"id\":\"%d\",\"memory_mb\":512,\"vcores\":1,"
+                + "\"strict\":true,\"hosts\":[\"%s\"]%s}]%s";
+        place(moved, on.formatted(mode, moved, "a", "", ""));
+        allocate(FakeResourceManager.asks(1, 1));
+        long id = rm.last().getSchedulingRequests().isEmpty()
+                ? 0
+                : rm.last().getSchedulingRequests().get(0).getAllocationRequestId();
+        place(moved + 1, on.formatted(mode, moved, "c", "," + fields, placement));
+        rm.answers.add(rm.container("a", 1, id, 512));
+        return allocate(FakeResourceManager.asks(1));
+    }
+
+    private List<String> allocatedHosts() throws Exception {
+        return events("allocated").stream()
+                .map(event -> event.get("host").asText())
+                .toList();
     }
 
     @Test

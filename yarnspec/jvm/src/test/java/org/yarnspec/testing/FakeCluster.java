@@ -219,16 +219,23 @@ public final class FakeCluster implements AutoCloseable {
                 .count();
     }
 
+    private BigDecimal coresInUse(String executorId) {
+        return running.values().stream()
+                .filter(task -> task.executorId().equals(executorId))
+                .map(TaskDescription::cpus)
+                .reduce(BigDecimal.valueOf(0), BigDecimal::$plus);
+    }
+
     /** Offers every slot that runs nothing, and returns what started: the ids of the attempts. */
     public List<Long> offer() {
         List<WorkerOffer> offers = new ArrayList<>();
         hosts.forEach((executorId, host) -> {
-            int free = cores.get(executorId) - runningOn(executorId);
-            if (free > 0) {
+            BigDecimal free = BigDecimal.valueOf(cores.get(executorId)).$minus(coresInUse(executorId));
+            if (free.signum() > 0) {
                 offers.add(new WorkerOffer(
                         executorId,
                         host,
-                        BigDecimal.valueOf(free),
+                        free,
                         Option.apply(host + ":1"),
                         ExecutorResourcesAmounts.empty(),
                         ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID()));
