@@ -43,9 +43,12 @@ def begun(*, free: dict[str, int] | None = None, executors: int = 4, **options: 
     return world
 
 
-def report(free: dict[str, int], **more: Any) -> ev.HostsReported:
+def report(free: dict[str, int], more_mb: int = 0, **more: Any) -> ev.HostsReported:
+    """Hosts with room for so many containers, and some memory more, in which none fits."""
     return ev.HostsReported(
-        hosts=tuple(ev.HostReport(host=host, free_memory_mb=count * SIZE_MB, **more) for host, count in free.items())
+        hosts=tuple(
+            ev.HostReport(host=host, free_memory_mb=count * SIZE_MB + more_mb, **more) for host, count in free.items()
+        )
     )
 
 
@@ -239,13 +242,16 @@ def test_hosts_that_refuse_leave_the_spread_to_the_others() -> None:
     assert targets(world) == dict.fromkeys(set(many) - refused.keys(), 1)
 
 
-def test_a_host_that_gave_nothing_is_no_target_until_its_room_changes() -> None:
+def test_a_host_that_gave_nothing_is_no_target_until_it_has_more_room() -> None:
     world = begun(free={HOSTS[0]: 1, HOSTS[1]: 2}, executors=1)
     assert targets(world) == {HOSTS[1]: 1}
     late(world)
     world.tell(ev.TargetExecutorsChanged(count=2))
     assert targets(world) == {HOSTS[0]: 1}
-    world.tell(report({HOSTS[0]: 1, HOSTS[1]: 3}))
+    for free, more_mb in ((2, 900), (1, 0)):
+        world.tell(report({HOSTS[0]: 1, HOSTS[1]: free}, more_mb))
+        assert targets(world) == {HOSTS[0]: 1}
+    world.tell(report({HOSTS[0]: 1, HOSTS[1]: 2}))
     assert targets(world) == {HOSTS[0]: 1, HOSTS[1]: 1}
 
 
@@ -282,6 +288,30 @@ def test_only_as_many_are_spread_again_as_have_room_and_only_where_room_is_new()
             late(world)
     assert not targets(world)
     world.tell(report(some))
+    assert not targets(world)
+
+
+def test_reports_in_which_no_more_containers_fit_are_no_reason_to_ask_again() -> None:
+    """The queue is full: the ResourceManager gives nothing, whatever hosts report."""
+    world = begun(executors=2)
+    for _ in range(3):
+        late(world)
+    assert not targets(world)
+    asked = len(of(UpdatePlacement, world.commands))
+    for free, more_mb in ((4, 1), (4, 0), (4, 900), (3, 0), (3, 1000), (2, 1)):
+        world.tell(report(dict.fromkeys(HOSTS, free), more_mb))
+    assert len(of(UpdatePlacement, world.commands)) == asked
+    world.tell(report({**dict.fromkeys(HOSTS, 2), HOSTS[1]: 3}))
+    assert targets(world).total() == 2
+
+
+def test_room_that_was_seen_while_nothing_was_asked_for_is_not_new_later() -> None:
+    world = begun(executors=0)
+    world.tell(report(dict.fromkeys(HOSTS, 4), 1))
+    world.tell(ev.TargetExecutorsChanged(count=1))
+    for _ in range(3):
+        late(world)
+    world.tell(report(dict.fromkeys(HOSTS, 4)))
     assert not targets(world)
 
 
@@ -656,6 +686,7 @@ class Case:
     blocked: frozenset[str]
     data: tuple[int, ...]  # how many tasks have data on each host
     releases: int = 0  # so many executors Spark gives up again, and others come in their place
+    later: tuple[tuple[int, ...], ...] = ()  # what the hosts report later, right or wrong
 
     @property
     def shares(self) -> dict[str, float]:
@@ -683,6 +714,7 @@ cases = st.builds(
     blocked=st.frozensets(st.sampled_from(HOSTS), max_size=1),
     data=st.just(()) | st.tuples(rooms, rooms, rooms, rooms),
     releases=st.integers(0, 3),
+    later=st.lists(st.tuples(rooms, rooms, rooms, rooms), max_size=3).map(tuple),
 )
 
 
@@ -704,6 +736,13 @@ def test_no_avoided_host_no_host_beyond_the_limit_an_even_spread_and_an_end(case
     go_on(world, yarn, data, case)
     yarn.end_released()
     go_on(world, yarn, data, case)
+    for reported in case.later:
+        world.tell(report(dict(zip(case.hosts, reported, strict=False))))
+        go_on(world, yarn, data, case)
+    asked = len(of(UpdatePlacement, world.commands))
+    for more_mb in (1, SIZE_MB - 1, 0):
+        world.tell(report(dict(zip(case.hosts, (case.reported, *case.later)[-1], strict=False)), more_mb))
+    assert case.limit or len(of(UpdatePlacement, world.commands)) == asked
 
     counts = Counter(yarn.on.values())
     assert not blocked & counts.keys()
@@ -711,13 +750,13 @@ def test_no_avoided_host_no_host_beyond_the_limit_an_even_spread_and_an_end(case
     assert case.releases or not of(ReleaseContainer, world.commands)
     free = (min(case.truth[one], case.limit or case.executors) for one in case.truth.keys() - blocked)
     assert counts.total() == min(case.executors, sum(free))
-    if case.spread and not (case.wrong or case.releases) and not of(RelaxPlacement, world.commands):
+    if case.spread and not (case.wrong or case.releases or case.later) and not of(RelaxPlacement, world.commands):
         with_room = [one for one in case.truth.keys() - blocked if yarn.room[one] > 0]
         evenly = (counts[one] >= min(max(counts.values()) - 1, case.limit or 99) for one in with_room if counts)
         assert any(case.data) or all(evenly)
         lacking = [one for one in with_room if counts[one] < min(case.shares.get(one, 0), case.limit or 99)]
         assert not lacking or all(counts[one] < case.shares.get(one, 0) + 1 for one in counts)
-    assert case.limit or no_rule_comes_back(world)
+    assert case.limit or case.later or no_rule_comes_back(world)
 
 
 def go_on(world: World, yarn: Yarn, data: st.DataObject, case: Case, firings: int = 40) -> None:

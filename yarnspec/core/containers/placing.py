@@ -7,8 +7,8 @@ anywhere. The time counts from the call that told the ResourceManager. Each step
 reason. A container that is required on a host is asked for there until the room that required it lets go
 (``ExecutorTable.set_required_hosts``).
 
-When a report shows room that was not there before, containers that may come anywhere are spread again, as many as have
-room. Those that wait for a crowded host move to an emptier one.
+When a report shows room for more containers than the one before, those that may come anywhere are spread again, as many
+as have room. Those that wait for a crowded host move to an emptier one.
 
 The limit ``placement.max_per_host`` is hard. Under it every ask names one host, and counts on it: so no two asks can
 fill the same place. An ask that waits in vain moves on to another host, again and again. Each time it waits twice as
@@ -71,7 +71,6 @@ class Placing:
         self._asks = containers.asks
         self._candidates = CandidateHosts(settings, containers=containers, hosts=hosts, blocked=blocked, factor=factor)
         self._timers = timers
-        self._with_room: frozenset[tuple[str, int]] = frozenset()
         self._relaxed: dict[str, str] = {}
         self._not_asked = (0, "")
         self._due_ms: int | None = None
@@ -214,19 +213,13 @@ class Placing:
         for ask in self._asks.all:
             if ask.step == "anywhere" and not ask.placeless:
                 anywhere.setdefault(ask.wanted.profile, []).append(ask.wanted.id)
-        rooms = {
-            (host, profile): room
-            for profile in anywhere
-            for host in self._candidates.usable
-            if (room := self._candidates.room(host, self._profiles.of(profile))) > 0
-        }
-        before, self._with_room = self._with_room, frozenset(rooms)
-        fresh = {profile for _, profile in rooms.keys() - before}
-        return {
-            one
-            for profile in fresh
-            for one in anywhere[profile][: sum(room for (_, of), room in rooms.items() if of == profile)]
-        }
+        found: set[str] = set()
+        for profile, ids in anywhere.items():
+            size = self._profiles.of(profile)
+            if self._candidates.room_has_grown(size):
+                room = sum(max(0, one.room) for one in self._candidates.host_loads((), size))
+                found.update(ids[:room])
+        return found
 
     def _crowded(self) -> set[str]:
         """The asks that wait for a host that has one too many of ours, by what the hosts report now."""
