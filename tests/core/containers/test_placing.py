@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ from tests.core.stragglers import H3, Stragglers
 from tests.core.world import HOSTS, World, names, of, only
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.executor_table import ExecutorTable
-from yarnspec.core.containers.placement_model import HostLoad, Loads, shares
+from yarnspec.core.containers.placement_model import HostLoad, Loads, deal, shares
 from yarnspec.core.containers.placing import SPREAD_TIMER, Placing
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import (
@@ -365,24 +364,54 @@ def test_the_limit_is_never_relaxed_and_what_it_leaves_no_place_for_is_not_asked
     assert max(claims.values()) == 2
 
 
-def test_under_the_limit_all_hosts_are_asked_again_and_again() -> None:
-    world = begun(free=dict(zip(HOSTS, (9, 8, 7, 6), strict=True)), executors=1, max_per_host=1)
-    asked: list[str] = []
-    at_ms: list[int] = []
-    for _ in range(9):
-        asked += targets(world)
-        late(world)
-        at_ms.append(world.now_ms)
-    assert len(set(asked[:4])) == len(set(asked[4:8])) == 4
-    waits = [(after - before) / WAIT_MS for before, after in itertools.pairwise(at_ms)]
-    assert waits == [2, 4, 8, 16, 16, 16, 16, 16]
+def test_under_the_limit_spreading_gives_way_to_all_hosts_below_it() -> None:
+    world = begun(free=dict(zip(HOSTS, (9, 8, 7, 0), strict=True)), executors=1, max_per_host=1)
+    asked = [*targets(world)]
+    late(world)
+    asked += targets(world)
+    assert len(set(asked)) == 2
+    assert HOSTS[3] not in asked
+    assert only(RelaxPlacement, late(world)).reason.endswith("may come on any host below the limit")
+    (one,) = wanted(world).values()
+    assert (set(one.hosts), one.strict, one.rule) == (set(HOSTS), True, "limit")
     assert {one.rule for one in of(RelaxPlacement, world.commands)} == {"spread"}
+    before = len(of(SetTimer, world.commands))
+    told(world)
+    assert len(of(SetTimer, world.commands)) == before
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_on_full_hosts_a_place_on_any_host_below_the_limit_is_taken(limit: int) -> None:
+    """Each host stands in as many requests as it has places."""
+    world = begun(free=dict.fromkeys(HOSTS, 0), executors=2, max_per_host=limit)
+    relaxed = only(RelaxPlacement, world.commands)
+    assert "no host has room for 2 containers now: they may come on any host below the limit" in relaxed.reason
+    assert claims(world) == dict.fromkeys(HOSTS, limit)
+    (given, other) = wanted(world).values()
+    world.run(given.id, host=given.hosts[0])
+    assert set(wanted(world)[other.id].hosts) == {host for host in HOSTS if limit == 2 or host != given.hosts[0]}
+    # A further executor has its share of the hosts.
+    world.tell(ev.TargetExecutorsChanged(count=3))
+    places = {host: limit - (host == given.hosts[0]) for host in HOSTS}
+    assert all(claims(world)[host] == count for host, count in places.items())
+    assert all(one.hosts for one in wanted(world).values())
+
+
+def claims(world: World) -> Counter[str]:
+    """In how many requests each host stands."""
+    return Counter(host for one in wanted(world).values() for host in one.hosts)
+
+
+def test_places_are_dealt_again_when_one_of_those_who_wait_is_given_up() -> None:
+    world = begun(free=dict.fromkeys(HOSTS, 0), executors=3, max_per_host=1)
+    assert claims(world) == dict.fromkeys(HOSTS, 1)
+    world.tell(ev.TargetExecutorsChanged(count=1))
+    assert [set(one.hosts) for one in wanted(world).values()] == [set(HOSTS)]
 
 
 def test_the_only_host_below_the_limit_is_asked_on_and_nothing_is_told() -> None:
     world = begun(free={HOSTS[0]: 4}, executors=1, max_per_host=1)
-    for _ in range(3):
-        late(world)
+    late(world)
     assert of(RelaxPlacement, world.commands) == []
     assert targets(world) == {HOSTS[0]: 1}
 
@@ -632,6 +661,28 @@ def test_the_host_that_lacks_the_most_comes_first(
     assert {one.host: one.lacking for one in given_loads} == before
 
 
+@given(
+    st.dictionaries(st.integers(0, 5).map(str), st.lists(st.sampled_from("abcdef"), unique=True), min_size=1),
+    st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 3)),
+    st.sets(st.sampled_from("abcdef")),
+)
+def test_places_are_dealt_so_that_none_is_left_and_none_is_claimed_twice(
+    named: dict[str, list[str]], places: dict[str, int], fit_for_even: set[str]
+) -> None:
+    able = {ask: fit_for_even if int(ask) % 2 == 0 else set("abcdef") for ask in named}
+    dealt = deal(named, able, places)
+    claimed = Counter(host for hosts in dealt.values() for host in hosts)
+    assert all(claimed[host] <= places.get(host, 0) for host in claimed)
+    for ask, hosts in dealt.items():
+        assert set(hosts) <= able[ask]
+        assert len(set(hosts)) == len(hosts)
+        # A place that this one could have is taken by others.
+        left = {host for host in able[ask] - set(hosts) if claimed[host] < places.get(host, 0)}
+        assert not left
+        assert hosts or all(len(others) <= 1 or able[ask].isdisjoint(others) for others in dealt.values())
+    assert deal(dealt, able, places) == dealt
+
+
 class Yarn:
     """Gives containers where they may come and where there is room, in an order that hypothesis draws."""
 
@@ -731,18 +782,18 @@ def test_no_avoided_host_no_host_beyond_the_limit_an_even_spread_and_an_end(case
     blocked = {one.host for one in world.view().blocked_hosts}
     yarn = Yarn(world, case.truth)
     for _ in range(case.releases):
-        go_on(world, yarn, data, case, firings=data.draw(st.integers(0, 3)))
+        go_on(world, yarn, data, firings=data.draw(st.integers(0, 3)))
         yarn.release(data)
-    go_on(world, yarn, data, case)
+    go_on(world, yarn, data)
     yarn.end_released()
-    go_on(world, yarn, data, case)
+    go_on(world, yarn, data)
     for reported in case.later:
         world.tell(report(dict(zip(case.hosts, reported, strict=False))))
-        go_on(world, yarn, data, case)
+        go_on(world, yarn, data)
     asked = len(of(UpdatePlacement, world.commands))
     for more_mb in (1, SIZE_MB - 1, 0):
         world.tell(report(dict(zip(case.hosts, (case.reported, *case.later)[-1], strict=False)), more_mb))
-    assert case.limit or len(of(UpdatePlacement, world.commands)) == asked
+    assert len(of(UpdatePlacement, world.commands)) == asked
 
     counts = Counter(yarn.on.values())
     assert not blocked & counts.keys()
@@ -759,7 +810,7 @@ def test_no_avoided_host_no_host_beyond_the_limit_an_even_spread_and_an_end(case
     assert case.limit or case.later or no_rule_comes_back(world)
 
 
-def go_on(world: World, yarn: Yarn, data: st.DataObject, case: Case, firings: int = 40) -> None:
+def go_on(world: World, yarn: Yarn, data: st.DataObject, firings: int = 40) -> None:
     """What may come is given, some of it late, until nothing is to come or for so many waits of spreading."""
     for _ in range(firings):
         while data.draw(st.integers(0, 3)) and yarn.give(data):
@@ -769,7 +820,7 @@ def go_on(world: World, yarn: Yarn, data: st.DataObject, case: Case, firings: in
         if not due or due[-1] < world.now_ms or not world.fire(SPREAD_TIMER, due[-1]):
             break
     else:
-        assert case.limit or firings < 40, "it asks without end"
+        assert firings < 40, "it asks without end"
     while yarn.give(data):
         pass
 

@@ -223,7 +223,6 @@ class CandidateHosts:
                     factor=self._factor(host),
                     lacking=lacking.get(host, 0),
                     leaving=ours.leaving[host],
-                    silent=(host, size.id) in self._silent,
                     turn=self._turn(host),
                 )
 
@@ -234,18 +233,13 @@ class CandidateHosts:
     def note_silent(self, hosts: set[str], profile: int) -> bool:
         """These hosts gave no container of this size; whether that is laid to them.
 
-        When every host was silent, the queue is full or the ResourceManager is slow: no host is to blame. Under the
-        limit they are noted all the same, so that an ask goes on to all others first.
+        When every host was silent, the queue is full or the ResourceManager is slow: no host is to blame.
         """
         size = self._profiles.of(profile)
         blamed = any(self.room(host, size) > 0 for host in self.usable - hosts)
-        if blamed or self._limit is not None:
-            self._silent.update((host, size.id) for host in hosts)
+        if blamed:
+            self._silent.update((host, profile) for host in hosts)
         return blamed
-
-    def ask_silent_again(self, profile: int) -> None:
-        """Forget which hosts gave no container of this size: all have been asked in vain."""
-        self._silent = {key for key in self._silent if key[1] != profile}
 
     def _turn(self, host: str) -> int:
         if host not in self._turns:
