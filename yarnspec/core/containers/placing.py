@@ -70,6 +70,7 @@ class Placing:
         self._candidates = CandidateHosts(settings, containers=containers, hosts=hosts, blocked=blocked, factor=factor)
         self._timers = timers
         self._last: Step = STEPS[-1] if self._limit is None else "hosts"
+        self._settled_for: int | None = None
         self._relaxed: dict[str, str] = {}
         self._not_asked = (0, "")
         self._due_ms: int | None = None
@@ -121,13 +122,17 @@ class Placing:
         """Place what has no place, and relax what has waited for long enough."""
         self._look_at_hosts()
         late = self._take_late(now_ms)
-        if self._limit is not None:
+        changes = self._containers.changes
+        changed = changes != self._settled_for
+        if self._limit is not None and changed:
             waiting = {ask.wanted.profile for ask in self._asks.all if ask.placeless}
             open_to = {profile for profile in waiting if self._places_left(profile)}
             self._asks.place_again(lambda ask: ask.placeless and ask.wanted.profile in open_to)
         unplaced = self._asks.take_unplaced()
+        self._settled_for = None if unplaced else changes
         if not unplaced:
-            self._deal()
+            if changed:
+                self._deal()
             return [] if self._due_ms is None or now_ms < self._due_ms else self._next_look()
         roomless: list[Ask] = []
         # Profiles that need the most resource types find the fewest hosts, and choose first.
@@ -198,6 +203,7 @@ class Placing:
         news = self._candidates.look()
         if not news or not self.spreads:
             return
+        self._settled_for = None
         misplaced = {ask.wanted.id for ask in self._asks.all if not ask.required and self._misplaced(ask)}
         if news == "report" and self._asks.all:
             misplaced |= self._below_their_room() | self._crowded()
@@ -288,8 +294,10 @@ class Placing:
             loads = sorted(self._candidates.host_loads(asks, self._profiles.of(profile)), key=lambda one: one.rank)
             hosts_of[profile] = [one.host for one in loads]
             places |= self._places(loads)
-        able = {ask.wanted.id: frozenset(hosts_of[ask.wanted.profile]).difference(ask.avoid) for ask in asks}
-        dealt = deal({ask.wanted.id: ask.named for ask in asks}, able, places)
+        kinds = {(ask.wanted.profile, ask.avoid) for ask in asks}
+        able = {(profile, avoid): frozenset(hosts_of[profile]).difference(avoid) for profile, avoid in kinds}
+        able_of = {ask.wanted.id: able[ask.wanted.profile, ask.avoid] for ask in asks}
+        dealt = deal({ask.wanted.id: ask.named for ask in asks}, able_of, places)
         for ask in asks:
             if hosts := dealt[ask.wanted.id]:
                 self._asks.put(ask, hosts=hosts, not_hosts=ask.avoid, strict=True, rule="limit")
