@@ -194,12 +194,12 @@ def test_what_does_not_come_is_relaxed_in_order_and_then_left_alone() -> None:
     (host,) = targets(world)
     relaxed = only(RelaxPlacement, late(world))
     assert (relaxed.rule, relaxed.wanted, relaxed.hosts) == ("spread", ("1",), (host,))
-    assert relaxed.reason == f"1 containers did not come on {host} within 4 s: they may come on one other host"
+    assert relaxed.reason == f"1 container did not come on {host} within 4 s: it may come on one other host"
     another = wanted(world)["1"]
     assert (another.rule, another.strict, len(another.hosts)) == ("spread", True, 1)
     assert host not in another.hosts
 
-    assert only(RelaxPlacement, late(world)).reason.endswith("they may come on any of the emptiest hosts")
+    assert only(RelaxPlacement, late(world)).reason.endswith("it may come on any of the emptiest hosts")
     several = wanted(world)["1"]
     assert (several.rule, several.strict) == ("several", True)
     assert set(several.hosts) == set(HOSTS) - {host, *another.hosts}
@@ -341,23 +341,34 @@ PYTHON = "python=3.11"
     ],
 )
 def test_why_no_host_takes_a_container_is_told(about_hosts: dict[str, Any], label: str, why: str) -> None:
-    def told_of(limit: int) -> World:
-        options = PlacementSettings(constraint=PYTHON, max_per_host=limit)
+    def told_of(limit: int, *, spread: bool = True) -> World:
+        options = PlacementSettings(constraint=PYTHON, max_per_host=limit, spread=spread)
         world = World(initial_executors=2, executor_label=label, placement=options)
         world.start(report=False)
         world.tell(report(dict.fromkeys(HOSTS, 4), **about_hosts))
         return world
 
-    relaxed = only(RelaxPlacement, told_of(0).commands)
-    assert relaxed.reason == f"{why}: 2 containers wait"
+    for spread in (True, False):
+        world = told_of(0, spread=spread)
+        assert of(RelaxPlacement, world.commands) == []
+        assert world.warnings == [f"{why}: 2 containers wait"]
     assert told_of(1).warnings[-1] == f"2 executors are not asked for: {why}"
+
+
+@pytest.mark.parametrize("spread", [True, False])
+def test_the_last_host_that_suits_is_lost_while_an_executor_waits(*, spread: bool) -> None:
+    world = begun(executors=1, spread=spread, constraint=PYTHON)
+    assert world.warnings == []
+    for _ in range(2):
+        world.tell(report(dict.fromkeys(HOSTS, 4), suits=False))
+    assert world.warnings == [f"no running host satisfies {PYTHON}: 1 container waits"]
 
 
 def test_the_limit_is_never_relaxed_and_what_it_leaves_no_place_for_is_not_asked_for() -> None:
     world = begun(executors=9, max_per_host=2)
     assert len(wanted(world)) == 8
     assert targets(world) == dict.fromkeys(HOSTS, 2)
-    assert "1 executors are not asked for: at most 2 may be on one host" in world.warnings[-1]
+    assert "1 executor is not asked for: at most 2 may be on one host" in world.warnings[-1]
     late(world)
     assert all(one.strict for one in wanted(world).values())
     claims = Counter(host for one in wanted(world).values() for host in one.hosts)
@@ -434,8 +445,8 @@ def test_an_executor_that_is_given_up_counts_until_it_has_ended() -> None:
     answer = world.tell(ev.ExecutorsUnwanted(executor_ids=("1",)))
     assert of(RequestContainers, answer) == []
     assert world.warnings[-1] == (
-        "1 executors are not asked for: at most 1 may be on one host (placement.max_per_host), and 4 hosts take "
-        "containers; 1 that are given up have not ended"
+        "1 executor is not asked for: at most 1 may be on one host (placement.max_per_host), and 4 hosts take "
+        "containers; 1 that is given up has not ended"
     )
     world.lose("1", 0, host=left)
     assert targets(world) == {left: 1}
@@ -554,7 +565,7 @@ def test_data_give_way_to_the_emptiest_hosts_when_their_host_is_silent() -> None
     world.tell(near(1, 9, 0, 9))
     relaxed = only(RelaxPlacement, late(world))
     assert (relaxed.rule, relaxed.hosts) == ("prefer", (HOSTS[1],))
-    assert relaxed.reason == f"1 containers did not come on {HOSTS[1]} within 4 s: they may come on one other host"
+    assert relaxed.reason == f"1 container did not come on {HOSTS[1]} within 4 s: it may come on one other host"
     assert (wanted(world)["1"].rule, HOSTS[1] in wanted(world)["1"].hosts) == ("spread", False)
     assert only(RelaxPlacement, late(world)).rule == "spread"
     assert (wanted(world)["1"].rule, HOSTS[1] in wanted(world)["1"].hosts) == ("several", False)
@@ -576,7 +587,7 @@ def test_spreading_gives_way_before_the_data_do() -> None:
     relaxed = only(RelaxPlacement, late(world))
     assert (relaxed.rule, relaxed.reason.rpartition(": ")[2]) == (
         "spread",
-        "they may come on other hosts with data of tasks",
+        "it may come on other hosts with data of tasks",
     )
     (after,) = wanted(world).values()
     assert (after.rule, {*after.hosts, *another.hosts}) == ("prefer", set(five[1:4]))

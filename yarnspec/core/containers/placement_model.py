@@ -29,7 +29,7 @@ Step = Literal["host", "another", "hosts", "anywhere"]
 """How a container is asked for: on the one host that the plan gives it, on one other, on one of several, or on any."""
 
 STEPS: tuple[Step, ...] = ("host", "another", "hosts", "anywhere")
-"""Spreading is relaxed in this order, one step at a time."""
+"""Spreading is relaxed in this order, one step at a time; with a limit for each host not as far as the last one."""
 
 MOST_NAMED = 8
 """A container is asked for on so many hosts at most: a request for a thousand names would cost the scheduler much."""

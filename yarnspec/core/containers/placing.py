@@ -150,23 +150,29 @@ class Placing:
         return -len(self._profiles.of(profile).resources), profile
 
     def tell_not_asked(self) -> list[Command]:
-        """Tell of the executors that the limit leaves no place for, when their number has changed."""
+        """Tell of the executors that wait for a host as long as none suits, or that the limit leaves no place for."""
+        none = self._candidates.why_none() if self._candidates.reported else ""
         if self._limit is None:
-            return []
-        missing = self._containers.missing + sum(self._containers.missing_by_profile.values())
-        rest = missing + sum(ask.placeless for ask in self._asks.all)
-        none = self._candidates.why_none()
+            rest = len(self._asks.all) if none else 0
+        else:
+            missing = self._containers.missing + sum(self._containers.missing_by_profile.values())
+            rest = missing + sum(ask.placeless for ask in self._asks.all)
         if (rest, none) == self._not_asked:
             return []
         self._not_asked = (rest, none)
         if not rest:
             return []
+        if self._limit is None:
+            return [Warn(reason=f"{none}: {_said(rest, 'container waits', 'containers wait')}", about="no host suits")]
         leaving, hosts = self._candidates.ours().leaving.total(), len(self._candidates.usable)
+        ending = _said(leaving, "that is given up has not ended", "that are given up have not ended")
         why = none or (
-            f"at most {self._limit} may be on one host (placement.max_per_host), and {hosts} hosts take containers"
-            + (f"; {leaving} that are given up have not ended" if leaving else "")
+            f"at most {self._limit} may be on one host (placement.max_per_host), and "
+            + _said(hosts, "host takes containers", "hosts take containers")
+            + (f"; {ending}" if leaving else "")
         )
-        return [Warn(reason=f"{rest} executors are not asked for: {why}", about="placement.max_per_host")]
+        not_asked = _said(rest, "executor is not asked for", "executors are not asked for")
+        return [Warn(reason=f"{not_asked}: {why}", about="placement.max_per_host")]
 
     def _next_look(self) -> list[Command]:
         due_ms = [ask.due_ms for ask in self._asks.all if ask.due_ms is not None]
@@ -174,8 +180,10 @@ class Placing:
         if self._due_ms is None:
             self._timers.cancel(SPREAD_TIMER)
             return []
-        said = f"{len(due_ms)} containers are asked for on certain hosts, which may not answer"
-        return [self._timers.set(SPREAD_TIMER, self._due_ms, said)]
+        said = _said(
+            len(due_ms), "container is asked for on a certain host", "containers are asked for on certain hosts"
+        )
+        return [self._timers.set(SPREAD_TIMER, self._due_ms, f"{said} and may not come there")]
 
     def acknowledged(self, now_ms: int) -> list[Command]:
         """The ResourceManager was told of all places: from now on the time of those runs that wait for containers."""
@@ -188,12 +196,13 @@ class Placing:
         """How many containers of ours a host has and may have, and what was relaxed on its account."""
         ours = self._candidates.ours()
         there, leaving = ours.executors[host], ours.leaving[host]
-        asked = sum(ask.named[:1] == (host,) for ask in self._asks.all)
+        asked = sum(host in ask.named for ask in self._asks.all)
         if not (there or leaving or asked or host in self._relaxed):
             return ()
-        ending = f", {leaving} are given up and have not ended" if leaving else ""
+        ending = _said(leaving, "is given up and has not ended", "are given up and have not ended")
         limit = f", and at most {self._limit} may be" if self._limit is not None else ""
-        said = f"{there} executors run or start on it, {asked} are asked for there{ending}{limit}"
+        running = _said(there, "executor runs or starts", "executors run or start")
+        said = f"{running} on it, {_said(asked, 'is', 'are')} asked for there{f', {ending}' if leaving else ''}{limit}"
         return (said, self._relaxed[host]) if host in self._relaxed else (said,)
 
     # the hosts
@@ -348,15 +357,23 @@ class Placing:
         hosts = tuple(sorted({host for one in before for host in one.hosts}))
         shown = ", ".join(hosts[:_SHOWN_HOSTS]) + (", …" if len(hosts) > _SHOWN_HOSTS else "")
         wait_s = self._options.spread_wait_ms / 1000
-        said = f"{len(before)} containers did not come on {shown} within {wait_s:g} s: they may come {wider}"
+        came_not = _said(len(before), "container did not come", "containers did not come")
+        said = f"{came_not} on {shown} within {wait_s:g} s: {_it_or_they(len(before))} may come {wider}"
         self._relaxed.update(dict.fromkeys(hosts, said))
         return RelaxPlacement(rule=rule, wanted=tuple(one.id for one in before), hosts=hosts, reason=said)
 
     def _tell_roomless(self, asks: list[Ask]) -> list[Command]:
-        """Tell of those for which no host has room now."""
-        if not asks:
+        """Tell of those for which no host has room now. That no host suits at all is a warning."""
+        if not asks or not self._candidates.usable:
             return []
-        none = self._candidates.why_none()
-        said = f"{none}: {len(asks)} containers wait" if none else ""
-        said = said or f"no host has room for {len(asks)} containers now: they may come {self._anywhere}"
+        count = _said(len(asks), "container", "containers")
+        said = f"no host has room for {count} now: {_it_or_they(len(asks))} may come {self._anywhere}"
         return [RelaxPlacement(rule="spread", wanted=tuple(ask.wanted.id for ask in asks), reason=said)]
+
+
+def _said(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
+
+
+def _it_or_they(count: int) -> str:
+    return "it" if count == 1 else "they"
