@@ -301,7 +301,7 @@ def test_reports_in_which_no_more_containers_fit_are_no_reason_to_ask_again() ->
         world.tell(report(dict.fromkeys(HOSTS, free), more_mb))
     assert len(of(UpdatePlacement, world.commands)) == asked
     world.tell(report({**dict.fromkeys(HOSTS, 2), HOSTS[1]: 3}))
-    assert targets(world).total() == 2
+    assert targets(world).total() == 1
 
 
 def test_room_that_was_seen_while_nothing_was_asked_for_is_not_new_later() -> None:
@@ -411,6 +411,19 @@ def test_on_full_hosts_a_place_on_any_host_below_the_limit_is_taken(limit: int) 
 def claims(world: World) -> Counter[str]:
     """In how many requests each host stands."""
     return Counter(host for one in wanted(world).values() for host in one.hosts)
+
+
+def test_a_container_that_came_by_an_older_request_takes_its_place_from_the_others() -> None:
+    """The ResourceManager gave it before it heard that others may come there now."""
+    world = begun(free=dict.fromkeys(HOSTS[:3], 1), executors=2, max_per_host=1)
+    first = {one.id: one.hosts[0] for one in wanted(world).values()}
+    late(world)
+    (dealt,) = (one for one in wanted(world).values() if one.rule == "limit")
+    (other,) = first.keys() - {dealt.id}
+    assert first[other] in dealt.hosts
+    world.run(other, host=first[other])
+    assert first[other] not in wanted(world)[dealt.id].hosts
+    assert wanted(world)[dealt.id].hosts
 
 
 def test_places_are_dealt_again_when_one_of_those_who_wait_is_given_up() -> None:

@@ -129,13 +129,13 @@ class CandidateHosts:
         }
         return "report"
 
-    def room_has_grown(self, size: ExecutorProfile) -> bool:
-        """Whether a host has room for more containers of this size by the last report than by the one before."""
-        return any(self._grown(host, size) for host in self.usable)
+    def new_room(self, size: ExecutorProfile) -> int:
+        """How many containers of this size more fit than by the report before, on the hosts where it is more."""
+        return sum(self._grown(host, size) for host in self.usable)
 
-    def _grown(self, host: str, size: ExecutorProfile) -> bool:
+    def _grown(self, host: str, size: ExecutorProfile) -> int:
         before = max(0, _fit(self._reports_before.get(host), size))
-        return _fit(self._reports.get(host), size) > before
+        return max(0, _fit(self._reports.get(host), size) - before)
 
     def suits(self, host: HostReport) -> bool:
         """Whether executors of the usual size may be on such a host, by label, constraint and resource types."""

@@ -8,7 +8,7 @@ reason. A container that is required on a host is asked for there until the room
 (``ExecutorTable.set_required_hosts``).
 
 When a report shows room for more containers than the one before, those that may come anywhere are spread again, as many
-as have room. Those that wait for a crowded host move to an emptier one.
+as there is new room for. Those that wait for a crowded host move to an emptier one.
 
 The limit ``placement.max_per_host`` is hard. Under it the last step is not "anywhere": all hosts below the limit are
 dealt out over the asks (``deal``), whether they have room now or not. Each host stands in no more asks than it has
@@ -220,18 +220,13 @@ class Placing:
             ask.step = STEPS[0]
 
     def _below_their_room(self) -> set[str]:
-        """The asks at the last step that need not be any more: as many as there is room, where it has grown."""
+        """The asks at the last step that need not be any more: as many as there is new room for."""
         last: dict[int, list[str]] = {}
         for ask in self._asks.all:
             if ask.step == self._last and not ask.required and not ask.placeless:
                 last.setdefault(ask.wanted.profile, []).append(ask.wanted.id)
-        found: set[str] = set()
-        for profile, ids in last.items():
-            size = self._profiles.of(profile)
-            if self._candidates.room_has_grown(size):
-                room = sum(max(0, one.room) for one in self._candidates.host_loads((), size))
-                found.update(ids[:room])
-        return found
+        new = {profile: self._candidates.new_room(self._profiles.of(profile)) for profile in last}
+        return {one for profile, ids in last.items() for one in ids[: new[profile]]}
 
     def _crowded(self) -> set[str]:
         """The asks that wait for a host that has one too many of ours, by what the hosts report now."""
