@@ -186,7 +186,7 @@ def test_a_limit_and_a_users_constraint_hold_together(
     assert planned(plan(yarnspec, submission.application_id())) == {python_host: 1, elsewhere: 1}
     status = yarnspec("status", submission.application_id(), "-o", "json").expect(0).document
     assert status["placement_constraint"] == either
-    assert any("1 executors are not asked for: at most 1 may be on one host" in one for one in status["warnings"])
+    assert any("1 executor is not asked for: at most 1 may be on one host" in one for one in status["warnings"])
 
 
 @pytest.mark.one_a_day("where containers are")

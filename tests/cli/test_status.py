@@ -67,7 +67,7 @@ def row(name: str, document: StatusDocument) -> str:
 
 
 def test_what_an_ask_waits_for_under_a_users_constraint() -> None:
-    none = "no running host satisfies python=3.11: 2 containers wait"
+    none = "no host has room for 2 containers now: they may come anywhere"
     document = msgspec.structs.replace(
         DOCUMENT,
         placement_constraint="python=3.11",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ from tests.core.stragglers import H3, Stragglers
 from tests.core.world import HOSTS, World, names, of, only
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.executor_table import ExecutorTable
-from yarnspec.core.containers.placement_model import HostLoad, Loads, shares
+from yarnspec.core.containers.placement_model import HostLoad, Loads, deal, shares
 from yarnspec.core.containers.placing import SPREAD_TIMER, Placing
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import (
@@ -43,9 +42,12 @@ def begun(*, free: dict[str, int] | None = None, executors: int = 4, **options: 
     return world
 
 
-def report(free: dict[str, int], **more: Any) -> ev.HostsReported:
+def report(free: dict[str, int], more_mb: int = 0, **more: Any) -> ev.HostsReported:
+    """Hosts with room for so many containers, and some memory more, in which none fits."""
     return ev.HostsReported(
-        hosts=tuple(ev.HostReport(host=host, free_memory_mb=count * SIZE_MB, **more) for host, count in free.items())
+        hosts=tuple(
+            ev.HostReport(host=host, free_memory_mb=count * SIZE_MB + more_mb, **more) for host, count in free.items()
+        )
     )
 
 
@@ -193,12 +195,12 @@ def test_what_does_not_come_is_relaxed_in_order_and_then_left_alone() -> None:
     assert not wanted(world)["1"].takes_late
     relaxed = only(RelaxPlacement, late(world))
     assert (relaxed.rule, relaxed.wanted, relaxed.hosts) == ("spread", ("1",), (host,))
-    assert relaxed.reason == f"1 containers did not come on {host} within 4 s: they may come on one other host"
+    assert relaxed.reason == f"1 container did not come on {host} within 4 s: it may come on one other host"
     another = wanted(world)["1"]
     assert (another.rule, another.strict, another.takes_late, len(another.hosts)) == ("spread", True, True, 1)
     assert host not in another.hosts
 
-    assert only(RelaxPlacement, late(world)).reason.endswith("they may come on any of the emptiest hosts")
+    assert only(RelaxPlacement, late(world)).reason.endswith("it may come on any of the emptiest hosts")
     several = wanted(world)["1"]
     assert (several.rule, several.strict, several.takes_late) == ("several", True, True)
     assert set(several.hosts) == set(HOSTS) - {host, *another.hosts}
@@ -240,13 +242,16 @@ def test_hosts_that_refuse_leave_the_spread_to_the_others() -> None:
     assert targets(world) == dict.fromkeys(set(many) - refused.keys(), 1)
 
 
-def test_a_host_that_gave_nothing_is_no_target_until_its_room_changes() -> None:
+def test_a_host_that_gave_nothing_is_no_target_until_it_has_more_room() -> None:
     world = begun(free={HOSTS[0]: 1, HOSTS[1]: 2}, executors=1)
     assert targets(world) == {HOSTS[1]: 1}
     late(world)
     world.tell(ev.TargetExecutorsChanged(count=2))
     assert targets(world) == {HOSTS[0]: 1}
-    world.tell(report({HOSTS[0]: 1, HOSTS[1]: 3}))
+    for free, more_mb in ((2, 900), (1, 0)):
+        world.tell(report({HOSTS[0]: 1, HOSTS[1]: free}, more_mb))
+        assert targets(world) == {HOSTS[0]: 1}
+    world.tell(report({HOSTS[0]: 1, HOSTS[1]: 2}))
     assert targets(world) == {HOSTS[0]: 1, HOSTS[1]: 1}
 
 
@@ -286,6 +291,30 @@ def test_only_as_many_are_spread_again_as_have_room_and_only_where_room_is_new()
     assert not targets(world)
 
 
+def test_reports_in_which_no_more_containers_fit_are_no_reason_to_ask_again() -> None:
+    """The queue is full: the ResourceManager gives nothing, whatever hosts report."""
+    world = begun(executors=2)
+    for _ in range(3):
+        late(world)
+    assert not targets(world)
+    asked = len(of(UpdatePlacement, world.commands))
+    for free, more_mb in ((4, 1), (4, 0), (4, 900), (3, 0), (3, 1000), (2, 1)):
+        world.tell(report(dict.fromkeys(HOSTS, free), more_mb))
+    assert len(of(UpdatePlacement, world.commands)) == asked
+    world.tell(report({**dict.fromkeys(HOSTS, 2), HOSTS[1]: 3}))
+    assert targets(world).total() == 1
+
+
+def test_room_that_was_seen_while_nothing_was_asked_for_is_not_new_later() -> None:
+    world = begun(executors=0)
+    world.tell(report(dict.fromkeys(HOSTS, 4), 1))
+    world.tell(ev.TargetExecutorsChanged(count=1))
+    for _ in range(3):
+        late(world)
+    world.tell(report(dict.fromkeys(HOSTS, 4)))
+    assert not targets(world)
+
+
 def test_what_waits_for_a_crowded_host_moves_to_hosts_that_join() -> None:
     world = begun(free={HOSTS[0]: 4}, executors=4)
     assert targets(world) == {HOSTS[0]: 4}
@@ -314,48 +343,101 @@ PYTHON = "python=3.11"
     ],
 )
 def test_why_no_host_takes_a_container_is_told(about_hosts: dict[str, Any], label: str, why: str) -> None:
-    def told_of(limit: int) -> World:
-        options = PlacementSettings(constraint=PYTHON, max_per_host=limit)
+    def told_of(limit: int, *, spread: bool = True) -> World:
+        options = PlacementSettings(constraint=PYTHON, max_per_host=limit, spread=spread)
         world = World(initial_executors=2, executor_label=label, placement=options)
         world.start(report=False)
         world.tell(report(dict.fromkeys(HOSTS, 4), **about_hosts))
         return world
 
-    relaxed = only(RelaxPlacement, told_of(0).commands)
-    assert relaxed.reason == f"{why}: 2 containers wait"
+    for spread in (True, False):
+        world = told_of(0, spread=spread)
+        assert of(RelaxPlacement, world.commands) == []
+        assert world.warnings == [f"{why}: 2 containers wait"]
     assert told_of(1).warnings[-1] == f"2 executors are not asked for: {why}"
+
+
+@pytest.mark.parametrize("spread", [True, False])
+def test_the_last_host_that_suits_is_lost_while_an_executor_waits(*, spread: bool) -> None:
+    world = begun(executors=1, spread=spread, constraint=PYTHON)
+    assert world.warnings == []
+    for _ in range(2):
+        world.tell(report(dict.fromkeys(HOSTS, 4), suits=False))
+    assert world.warnings == [f"no running host satisfies {PYTHON}: 1 container waits"]
 
 
 def test_the_limit_is_never_relaxed_and_what_it_leaves_no_place_for_is_not_asked_for() -> None:
     world = begun(executors=9, max_per_host=2)
     assert len(wanted(world)) == 8
     assert targets(world) == dict.fromkeys(HOSTS, 2)
-    assert "1 executors are not asked for: at most 2 may be on one host" in world.warnings[-1]
+    assert "1 executor is not asked for: at most 2 may be on one host" in world.warnings[-1]
     late(world)
     assert all(one.strict for one in wanted(world).values())
     claims = Counter(host for one in wanted(world).values() for host in one.hosts)
     assert max(claims.values()) == 2
 
 
-def test_under_the_limit_all_hosts_are_asked_again_and_again() -> None:
-    world = begun(free=dict(zip(HOSTS, (9, 8, 7, 6), strict=True)), executors=1, max_per_host=1)
-    asked: list[str] = []
-    at_ms: list[int] = []
-    for _ in range(9):
-        asked += targets(world)
-        assert not wanted(world)["1"].takes_late
-        late(world)
-        at_ms.append(world.now_ms)
-    assert len(set(asked[:4])) == len(set(asked[4:8])) == 4
-    waits = [(after - before) / WAIT_MS for before, after in itertools.pairwise(at_ms)]
-    assert waits == [2, 4, 8, 16, 16, 16, 16, 16]
+def test_under_the_limit_spreading_gives_way_to_all_hosts_below_it() -> None:
+    world = begun(free=dict(zip(HOSTS, (9, 8, 7, 0), strict=True)), executors=1, max_per_host=1)
+    asked = [*targets(world)]
+    late(world)
+    asked += targets(world)
+    assert len(set(asked)) == 2
+    assert HOSTS[3] not in asked
+    assert only(RelaxPlacement, late(world)).reason.endswith("may come on any host below the limit")
+    (one,) = wanted(world).values()
+    assert (set(one.hosts), one.strict, one.rule, one.takes_late) == (set(HOSTS), True, "limit", False)
     assert {one.rule for one in of(RelaxPlacement, world.commands)} == {"spread"}
+    before = len(of(SetTimer, world.commands))
+    told(world)
+    assert len(of(SetTimer, world.commands)) == before
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_on_full_hosts_a_place_on_any_host_below_the_limit_is_taken(limit: int) -> None:
+    """Each host stands in as many requests as it has places."""
+    world = begun(free=dict.fromkeys(HOSTS, 0), executors=2, max_per_host=limit)
+    relaxed = only(RelaxPlacement, world.commands)
+    assert "no host has room for 2 containers now: they may come on any host below the limit" in relaxed.reason
+    assert claims(world) == dict.fromkeys(HOSTS, limit)
+    (given, other) = wanted(world).values()
+    world.run(given.id, host=given.hosts[0])
+    assert set(wanted(world)[other.id].hosts) == {host for host in HOSTS if limit == 2 or host != given.hosts[0]}
+    # A further executor has its share of the hosts.
+    world.tell(ev.TargetExecutorsChanged(count=3))
+    places = {host: limit - (host == given.hosts[0]) for host in HOSTS}
+    assert all(claims(world)[host] == count for host, count in places.items())
+    assert all(one.hosts for one in wanted(world).values())
+
+
+def claims(world: World) -> Counter[str]:
+    """In how many requests each host stands."""
+    return Counter(host for one in wanted(world).values() for host in one.hosts)
+
+
+def test_a_container_that_came_by_an_older_request_takes_its_place_from_the_others() -> None:
+    """The ResourceManager gave it before it heard that others may come there now."""
+    world = begun(free=dict.fromkeys(HOSTS[:3], 1), executors=2, max_per_host=1)
+    first = {one.id: one.hosts[0] for one in wanted(world).values()}
+    late(world)
+    (dealt,) = (one for one in wanted(world).values() if one.rule == "limit")
+    (other,) = first.keys() - {dealt.id}
+    assert first[other] in dealt.hosts
+    world.run(other, host=first[other])
+    assert first[other] not in wanted(world)[dealt.id].hosts
+    assert wanted(world)[dealt.id].hosts
+
+
+def test_places_are_dealt_again_when_one_of_those_who_wait_is_given_up() -> None:
+    world = begun(free=dict.fromkeys(HOSTS, 0), executors=3, max_per_host=1)
+    assert claims(world) == dict.fromkeys(HOSTS, 1)
+    world.tell(ev.TargetExecutorsChanged(count=1))
+    assert [set(one.hosts) for one in wanted(world).values()] == [set(HOSTS)]
 
 
 def test_the_only_host_below_the_limit_is_asked_on_and_nothing_is_told() -> None:
     world = begun(free={HOSTS[0]: 4}, executors=1, max_per_host=1)
-    for _ in range(3):
-        late(world)
+    late(world)
     assert of(RelaxPlacement, world.commands) == []
     assert targets(world) == {HOSTS[0]: 1}
 
@@ -378,8 +460,8 @@ def test_an_executor_that_is_given_up_counts_until_it_has_ended() -> None:
     answer = world.tell(ev.ExecutorsUnwanted(executor_ids=("1",)))
     assert of(RequestContainers, answer) == []
     assert world.warnings[-1] == (
-        "1 executors are not asked for: at most 1 may be on one host (placement.max_per_host), and 4 hosts take "
-        "containers; 1 that are given up have not ended"
+        "1 executor is not asked for: at most 1 may be on one host (placement.max_per_host), and 4 hosts take "
+        "containers; 1 that is given up has not ended"
     )
     world.lose("1", 0, host=left)
     assert targets(world) == {left: 1}
@@ -498,7 +580,7 @@ def test_data_give_way_to_the_emptiest_hosts_when_their_host_is_silent() -> None
     world.tell(near(1, 9, 0, 9))
     relaxed = only(RelaxPlacement, late(world))
     assert (relaxed.rule, relaxed.hosts) == ("prefer", (HOSTS[1],))
-    assert relaxed.reason == f"1 containers did not come on {HOSTS[1]} within 4 s: they may come on one other host"
+    assert relaxed.reason == f"1 container did not come on {HOSTS[1]} within 4 s: it may come on one other host"
     assert (wanted(world)["1"].rule, HOSTS[1] in wanted(world)["1"].hosts) == ("spread", False)
     assert only(RelaxPlacement, late(world)).rule == "spread"
     assert (wanted(world)["1"].rule, HOSTS[1] in wanted(world)["1"].hosts) == ("several", False)
@@ -520,7 +602,7 @@ def test_spreading_gives_way_before_the_data_do() -> None:
     relaxed = only(RelaxPlacement, late(world))
     assert (relaxed.rule, relaxed.reason.rpartition(": ")[2]) == (
         "spread",
-        "they may come on other hosts with data of tasks",
+        "it may come on other hosts with data of tasks",
     )
     (after,) = wanted(world).values()
     assert (after.rule, {*after.hosts, *another.hosts}) == ("prefer", set(five[1:4]))
@@ -605,6 +687,28 @@ def test_the_host_that_lacks_the_most_comes_first(
     assert {one.host: one.lacking for one in given_loads} == before
 
 
+@given(
+    st.dictionaries(st.integers(0, 5).map(str), st.lists(st.sampled_from("abcdef"), unique=True), min_size=1),
+    st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 3)),
+    st.sets(st.sampled_from("abcdef")),
+)
+def test_places_are_dealt_so_that_none_is_left_and_none_is_claimed_twice(
+    named: dict[str, list[str]], places: dict[str, int], fit_for_even: set[str]
+) -> None:
+    able = {ask: fit_for_even if int(ask) % 2 == 0 else set("abcdef") for ask in named}
+    dealt = deal(named, able, places)
+    claimed = Counter(host for hosts in dealt.values() for host in hosts)
+    assert all(claimed[host] <= places.get(host, 0) for host in claimed)
+    for ask, hosts in dealt.items():
+        assert set(hosts) <= able[ask]
+        assert len(set(hosts)) == len(hosts)
+        # A place that this one could have is taken by others.
+        left = {host for host in able[ask] - set(hosts) if claimed[host] < places.get(host, 0)}
+        assert not left
+        assert hosts or all(len(others) <= 1 or able[ask].isdisjoint(others) for others in dealt.values())
+    assert deal(dealt, able, places) == dealt
+
+
 class Yarn:
     """Gives containers where they may come and where there is room, in an order that hypothesis draws."""
 
@@ -659,6 +763,7 @@ class Case:
     blocked: frozenset[str]
     data: tuple[int, ...]  # how many tasks have data on each host
     releases: int = 0  # so many executors Spark gives up again, and others come in their place
+    later: tuple[tuple[int, ...], ...] = ()  # what the hosts report later, right or wrong
 
     @property
     def shares(self) -> dict[str, float]:
@@ -686,6 +791,7 @@ cases = st.builds(
     blocked=st.frozensets(st.sampled_from(HOSTS), max_size=1),
     data=st.just(()) | st.tuples(rooms, rooms, rooms, rooms),
     releases=st.integers(0, 3),
+    later=st.lists(st.tuples(rooms, rooms, rooms, rooms), max_size=3).map(tuple),
 )
 
 
@@ -702,11 +808,18 @@ def test_no_avoided_host_no_host_beyond_the_limit_an_even_spread_and_an_end(case
     blocked = {one.host for one in world.view().blocked_hosts}
     yarn = Yarn(world, case.truth)
     for _ in range(case.releases):
-        go_on(world, yarn, data, case, firings=data.draw(st.integers(0, 3)))
+        go_on(world, yarn, data, firings=data.draw(st.integers(0, 3)))
         yarn.release(data)
-    go_on(world, yarn, data, case)
+    go_on(world, yarn, data)
     yarn.end_released()
-    go_on(world, yarn, data, case)
+    go_on(world, yarn, data)
+    for reported in case.later:
+        world.tell(report(dict(zip(case.hosts, reported, strict=False))))
+        go_on(world, yarn, data)
+    asked = len(of(UpdatePlacement, world.commands))
+    for more_mb in (1, SIZE_MB - 1, 0):
+        world.tell(report(dict(zip(case.hosts, (case.reported, *case.later)[-1], strict=False)), more_mb))
+    assert len(of(UpdatePlacement, world.commands)) == asked
 
     counts = Counter(yarn.on.values())
     assert not blocked & counts.keys()
@@ -714,16 +827,16 @@ def test_no_avoided_host_no_host_beyond_the_limit_an_even_spread_and_an_end(case
     assert case.releases or not of(ReleaseContainer, world.commands)
     free = (min(case.truth[one], case.limit or case.executors) for one in case.truth.keys() - blocked)
     assert counts.total() == min(case.executors, sum(free))
-    if case.spread and not (case.wrong or case.releases) and not of(RelaxPlacement, world.commands):
+    if case.spread and not (case.wrong or case.releases or case.later) and not of(RelaxPlacement, world.commands):
         with_room = [one for one in case.truth.keys() - blocked if yarn.room[one] > 0]
         evenly = (counts[one] >= min(max(counts.values()) - 1, case.limit or 99) for one in with_room if counts)
         assert any(case.data) or all(evenly)
         lacking = [one for one in with_room if counts[one] < min(case.shares.get(one, 0), case.limit or 99)]
         assert not lacking or all(counts[one] < case.shares.get(one, 0) + 1 for one in counts)
-    assert case.limit or no_rule_comes_back(world)
+    assert case.limit or case.later or no_rule_comes_back(world)
 
 
-def go_on(world: World, yarn: Yarn, data: st.DataObject, case: Case, firings: int = 40) -> None:
+def go_on(world: World, yarn: Yarn, data: st.DataObject, firings: int = 40) -> None:
     """What may come is given, some of it late, until nothing is to come or for so many waits of spreading."""
     for _ in range(firings):
         while data.draw(st.integers(0, 3)) and yarn.give(data):
@@ -733,7 +846,7 @@ def go_on(world: World, yarn: Yarn, data: st.DataObject, case: Case, firings: in
         if not due or due[-1] < world.now_ms or not world.fire(SPREAD_TIMER, due[-1]):
             break
     else:
-        assert case.limit or firings < 40, "it asks without end"
+        assert firings < 40, "it asks without end"
     while yarn.give(data):
         pass
 

@@ -238,7 +238,7 @@ def test_under_the_limit_places_are_counted_for_each_size() -> None:
     world.run("1", host=HOSTS[1])
     # A host without a GPU has a place, and the only one with a GPU has none.
     assert of(RequestContainers, world.tell(target(1, large(1)))) == []
-    assert "1 executors are not asked for: at most 1 may be on one host" in world.warnings[-1]
+    assert "1 executor is not asked for: at most 1 may be on one host" in world.warnings[-1]
     answer = world.tell(target(2, large(1)))
     assert only(RequestContainers, answer).profile is None
     assert [one.hosts for one in wanted(world)] == [(HOSTS[0],)]
@@ -249,7 +249,7 @@ def test_usual_executors_leave_the_few_hosts_with_a_resource_type_to_those_that_
     world.tell(target(2, large(1)))
     assert {(one.profile, one.hosts) for one in wanted(world)} == {(3, (HOSTS[0],)), (0, (HOSTS[1],))}
     # The other usual one has no place. It comes when there is one, and nothing is asked for before.
-    assert "1 executors are not asked for" in world.warnings[-1]
+    assert "1 executor is not asked for" in world.warnings[-1]
     world.tell(target(2))
     assert {(one.profile, one.hosts) for one in wanted(world)} == {(0, (HOSTS[0],)), (0, (HOSTS[1],))}
 
@@ -425,7 +425,7 @@ def test_a_host_with_too_few_of_a_resource_type_is_no_place_for_such_an_executor
     answer = world.tell(target(0, wish))
     assert {one.hosts for one in wanted(world)} == {(HOSTS[1],), (HOSTS[2],)}
     assert len(only(RequestContainers, answer).executor_ids) == 2
-    assert "1 executors are not asked for" in world.warnings[-1]
+    assert "1 executor is not asked for" in world.warnings[-1]
 
 
 def test_what_a_host_has_too_little_of_is_said() -> None:

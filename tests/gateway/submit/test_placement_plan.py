@@ -79,7 +79,7 @@ def test_a_host_says_which_label_keeps_executors_off(rm: Rm) -> None:
 def test_executors_with_a_label_that_no_host_has_come_anywhere_and_the_plan_says_why(rm: Rm) -> None:
     planned = plan("--conf", "spark.yarn.executor.nodeLabelExpression=gpu")
     assert (counts(planned), len(planned.anywhere)) == ([0] * len(HOSTS), 4)
-    assert planned.relaxed == ("no running host has the node label gpu: 4 containers wait",)
+    assert planned.why_not_asked_for == "no running host has the node label gpu: 4 containers wait"
     rm.made_queue = msgspec.structs.replace(rm.made_queue, default_label="fast")
     assert {one.why_not for one in plan().hosts} == {"it does not have the node label fast"}
 

@@ -17,8 +17,8 @@ class Ask:
 
     ``avoid`` and ``required`` are its rules beside those that hold for all. ``step`` says how far spreading is relaxed
     for it. At ``due_ms`` it is relaxed further; with None it is not. ``waits``: it will be relaxed, and its time begins
-    when the ResourceManager has been told. ``tries``: how often it has waited in vain. ``placeless``: no host is below
-    the limit, and nothing is asked for until one is.
+    when the ResourceManager has been told. ``placeless``: no host is below the limit, and nothing is asked for until
+    one is.
     """
 
     wanted: WantedContainer
@@ -28,7 +28,6 @@ class Ask:
     step: Step = STEPS[0]
     due_ms: int | None = None
     waits: bool = False
-    tries: int = 0
     placeless: bool = False
 
     @property

@@ -1,7 +1,8 @@
 """The hosts that may take containers: which of them suit, what room each has, and what of ours is there.
 
-The room is that of the ResourceManager's last report, less what came since then. Places are counted for each size of
-executors: some hosts do not have what a size needs.
+The room is that of the ResourceManager's last report, less what came since then. A host that gave nothing in time has
+none until a report shows that more containers fit there than before. Places are counted for each size of executors:
+some hosts do not have what a size needs.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from yarnspec.core.messages.settings import Settings
 
 _MEMORY, _CORES = "memory-mb", "vcores"
 """YARN's names of the two that are not among the resource types of a host."""
+_NOTHING: Mapping[str, int] = {}
 
 
 class Ours:
@@ -90,7 +92,9 @@ class CandidateHosts:
         self._factor = factor
         self._seen: tuple[int, tuple[str, ...]] = (0, ())
         self._at_report = Ours()
-        self._silent: dict[tuple[str, int], Mapping[str, int | None]] = {}
+        self._reports: Mapping[str, HostReport] = {}
+        self._reports_before: Mapping[str, HostReport] = {}
+        self._silent: set[tuple[str, int]] = set()
         self._application_id = ""
         self._turns: dict[str, int] = {}
 
@@ -110,18 +114,28 @@ class CandidateHosts:
         if seen == self._seen:
             return ""
         reported = seen[0] != self._seen[0]
-        if reported:
-            self._at_report = self.ours()
-            reports = self._hosts.reports
-            self._silent = {
-                (host, size): free
-                for (host, size), free in self._silent.items()
-                if host in reports and _free(reports[host]) == free
-            }
         self._seen = seen
-        suited = {one.host for one in self._hosts.reports.values() if self._suits(one)}
+        reports = self._hosts.reports
+        suited = {one.host for one in reports.values() if self._suits(one)}
         self.usable = (self._hosts.running & suited) - set(seen[1])
-        return "report" if reported else "blocks"
+        if not reported:
+            return "blocks"
+        self._at_report = self.ours()
+        self._reports_before, self._reports = self._reports, {host: reports[host] for host in self.usable}
+        self._silent = {
+            (host, profile)
+            for host, profile in self._silent
+            if host in reports and not self._grown(host, self._profiles.of(profile))
+        }
+        return "report"
+
+    def new_room(self, size: ExecutorProfile) -> int:
+        """How many containers of this size more fit than by the report before, on the hosts where it is more."""
+        return sum(self._grown(host, size) for host in self.usable)
+
+    def _grown(self, host: str, size: ExecutorProfile) -> int:
+        before = max(0, _fit(self._reports_before.get(host), size))
+        return max(0, _fit(self._reports.get(host), size) - before)
 
     def suits(self, host: HostReport) -> bool:
         """Whether executors of the usual size may be on such a host, by label, constraint and resource types."""
@@ -155,15 +169,9 @@ class CandidateHosts:
 
     def room(self, host: str, size: ExecutorProfile, ours: Ours | None = None) -> int:
         """How many containers of this size fit by the last report, and by what is ``ours`` since then."""
-        report = self._hosts.reports.get(host)
-        if report is None or report.free_memory_mb is None or (host, size.id) in self._silent:
+        if (host, size.id) in self._silent:
             return 0
-        free = _free(report)
-        needed = {_MEMORY: max(1, size.memory_mb), **size.resources}
-        if report.free_vcores is not None:
-            needed[_CORES] = max(1, size.cores)
-        new = ours.since(self._at_report, host) if ours is not None else {}
-        return min(((free.get(what) or 0) - new.get(what, 0)) // amount for what, amount in needed.items())
+        return _fit(self._hosts.reports.get(host), size, ours.since(self._at_report, host) if ours is not None else {})
 
     def ours(self) -> Ours:
         """Our executors on each host now, without those that are asked for."""
@@ -215,7 +223,6 @@ class CandidateHosts:
                     factor=self._factor(host),
                     lacking=lacking.get(host, 0),
                     leaving=ours.leaving[host],
-                    silent=(host, size.id) in self._silent,
                     turn=self._turn(host),
                 )
 
@@ -226,19 +233,13 @@ class CandidateHosts:
     def note_silent(self, hosts: set[str], profile: int) -> bool:
         """These hosts gave no container of this size; whether that is laid to them.
 
-        When every host was silent, the queue is full or the ResourceManager is slow: no host is to blame. Under the
-        limit they are noted all the same, so that an ask goes on to all others first.
+        When every host was silent, the queue is full or the ResourceManager is slow: no host is to blame.
         """
         size = self._profiles.of(profile)
         blamed = any(self.room(host, size) > 0 for host in self.usable - hosts)
-        if blamed or self._limit is not None:
-            reports = self._hosts.reports
-            self._silent.update(((host, size.id), _free(reports[host])) for host in hosts if host in reports)
+        if blamed:
+            self._silent.update((host, profile) for host in hosts)
         return blamed
-
-    def ask_silent_again(self, profile: int) -> None:
-        """Forget which hosts gave no container of this size: all have been asked in vain."""
-        self._silent = {key: free for key, free in self._silent.items() if key[1] != profile}
 
     def _turn(self, host: str) -> int:
         if host not in self._turns:
@@ -246,6 +247,12 @@ class CandidateHosts:
         return self._turns[host]
 
 
-def _free(host: HostReport) -> Mapping[str, int | None]:
-    """What is free on a host by its report."""
-    return {_MEMORY: host.free_memory_mb, _CORES: host.free_vcores, **host.free_resources}
+def _fit(report: HostReport | None, size: ExecutorProfile, taken: Mapping[str, int] = _NOTHING) -> int:
+    """How many containers of this size fit on a host by its report, less what was ``taken`` since then."""
+    if report is None or report.free_memory_mb is None:
+        return 0
+    free = {_MEMORY: report.free_memory_mb, **report.free_resources}
+    needed = {_MEMORY: max(1, size.memory_mb), **size.resources}
+    if report.free_vcores is not None:
+        free[_CORES], needed[_CORES] = report.free_vcores, max(1, size.cores)
+    return min((free.get(what, 0) - taken.get(what, 0)) // amount for what, amount in needed.items())

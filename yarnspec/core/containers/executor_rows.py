@@ -52,6 +52,8 @@ class ExecutorRows(dict[str, Executor]):
         super().__init__()
         self._counts: Counter[tuple[State, bool, int]] = Counter()
         self._running: dict[str, str] | None = None
+        self.changes = 0
+        """Grows with every change of a row's state."""
 
     def __setitem__(self, executor_id: str, row: Executor) -> None:
         if executor_id in self:
@@ -68,6 +70,7 @@ class ExecutorRows(dict[str, Executor]):
 
     def _count(self, row: Executor, by: int) -> None:
         self._counts[row.state, row.extra, row.profile] += by
+        self.changes += 1
 
     def become(self, row: Executor, state: State) -> None:
         """A row gets another state."""

@@ -73,6 +73,11 @@ class ExecutorTable:
         """All executors in the order in which they were asked for."""
         return tuple(self._rows.values())
 
+    @property
+    def changes(self) -> int:
+        """Grows with every change of a row's state."""
+        return self._rows.changes
+
     def count(self, *states: State) -> int:
         """How many executors of the usual size are in one of these states."""
         return self._rows.count(*states)

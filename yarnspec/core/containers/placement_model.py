@@ -29,7 +29,7 @@ Step = Literal["host", "another", "hosts", "anywhere"]
 """How a container is asked for: on the one host that the plan gives it, on one other, on one of several, or on any."""
 
 STEPS: tuple[Step, ...] = ("host", "another", "hosts", "anywhere")
-"""Spreading is relaxed in this order, one step at a time."""
+"""Spreading is relaxed in this order, one step at a time; with a limit for each host not as far as the last one."""
 
 MOST_NAMED = 8
 """A container is asked for on so many hosts at most: a request for a thousand names would cost the scheduler much."""
@@ -48,7 +48,7 @@ class HostLoad:
     ``leaving``: containers beside these whose executors are given up and have not ended. The limit counts them, but
     spreading does not, because they are gone soon. ``factor`` says how many times slower than usual tasks run there, as
     far as that is known. ``lacking``: how many more the host should have to be near the data of waiting tasks.
-    ``silent``: it was asked in vain, and reports the same since. ``turn``: its place among equals.
+    ``turn``: its place among equals.
     """
 
     host: str
@@ -57,7 +57,6 @@ class HostLoad:
     factor: float = 1.0
     lacking: float = 0
     leaving: int = 0
-    silent: bool = False
     turn: int = 0
 
     def places_left(self, max_per_host: int) -> int:
@@ -120,23 +119,43 @@ class Loads:
         lacking = [one for one in self._preferred if one.lacking > 0 and self._open(one) and one.host not in avoid]
         return tuple(one.host for one in heapq.nsmallest(most, lacking, key=lambda one: (-one.lacking, one.rank)))
 
-    def below(self, avoid: Collection[str] = ()) -> HostLoad | None:
-        """The emptiest host below the limit, whether it has room now or not. One that is silent comes last."""
-        below = [one for one in self._by_host.values() if self._below(one) and one.host not in avoid]
-        return min(below, key=lambda one: (one.silent, one.rank), default=None)
-
-    @property
-    def places_left(self) -> int | None:
-        """How many more containers the limit allows on all hosts together; None without a limit."""
-        if self._most is None:
-            return None
-        return sum(one.places_left(self._most) for one in self._by_host.values())
-
     def _below(self, load: HostLoad) -> bool:
         return self._most is None or load.places_left(self._most) > 0
 
     def _open(self, load: HostLoad) -> bool:
         return load.room > 0 and self._below(load)
+
+
+def deal(
+    asks: Mapping[str, Collection[str]], able: Mapping[str, Collection[str]], places: Mapping[str, int]
+) -> dict[str, tuple[str, ...]]:
+    """Deal hosts out over asks. No host stands in more of them than it has places, so that none gets too many.
+
+    ``asks``: the hosts that each ask names now. It keeps them as far as there are places. ``able``: on which hosts it
+    may come. Each further place goes to an ask that names the fewest hosts. An ask for which none is left takes half of
+    those of another one.
+    """
+    left = dict(places)
+    dealt: dict[str, list[str]] = {}
+    for ask, named in asks.items():
+        dealt[ask] = [host for host in named if host in able[ask] and left.get(host, 0) > 0]
+        for host in dealt[ask]:
+            left[host] -= 1
+    for host, count in left.items():
+        if count > 0:
+            takers = [ask for ask, hosts in dealt.items() if host in able[ask] and host not in hosts]
+            for ask in heapq.nsmallest(count, takers, key=lambda ask: len(dealt[ask])):
+                dealt[ask].append(host)
+    for ask in [ask for ask, hosts in dealt.items() if not hosts]:
+        rich = max(
+            (hosts for hosts in dealt.values() if len(hosts) > 1),
+            key=lambda hosts: sum(host in able[ask] for host in hosts),
+            default=[],
+        )
+        shared = [host for host in rich if host in able[ask]]
+        dealt[ask] = shared[-max(1, len(shared) // 2) :]
+        rich[:] = [host for host in rich if host not in dealt[ask]]
+    return {ask: tuple(hosts) for ask, hosts in dealt.items()}
 
 
 def turn_of(application_id: str, host: str) -> int:

@@ -7,25 +7,26 @@ anywhere. The time counts from the call that told the ResourceManager. Each step
 reason. A container that is required on a host is asked for there until the room that required it lets go
 (``ExecutorTable.set_required_hosts``).
 
-When a report shows room that was not there before, containers that may come anywhere are spread again, as many as have
-room. Those that wait for a crowded host move to an emptier one.
+When a report shows room for more containers than the one before, those that may come anywhere are spread again, as many
+as there is new room for. Those that wait for a crowded host move to an emptier one.
 
-The limit ``placement.max_per_host`` is hard. Under it every ask names one host, and counts on it: so no two asks can
-fill the same place. An ask that waits in vain moves on to another host, again and again. Each time it waits twice as
-long, up to a minute or so. A container that finds no place under the limit is not asked for until there is one.
+The limit ``placement.max_per_host`` is hard. Under it the last step is not "anywhere": all hosts below the limit are
+dealt out over the asks (``deal``), whether they have room now or not. Each host stands in no more asks than it has
+places, so that no host gets too many. A container that finds no place under the limit is not asked for until there is
+one.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.asks import Ask
 from yarnspec.core.containers.candidate_hosts import CandidateHosts
 from yarnspec.core.containers.executor_table import ExecutorTable
-from yarnspec.core.containers.placement_model import MOST_NAMED, Loads, Step, uneven
+from yarnspec.core.containers.placement_model import MOST_NAMED, STEPS, HostLoad, Loads, Step, deal, uneven
 from yarnspec.core.containers.profiles import USUAL
 from yarnspec.core.messages.commands import Command, PlacementRule, RelaxPlacement, WantedContainer, Warn
 from yarnspec.core.messages.events import HostReport
@@ -36,17 +37,14 @@ SPREAD_TIMER = "placement-spread"
 
 _NEXT: dict[Step, Step] = {"host": "another", "another": "hosts", "hosts": "anywhere"}
 _RULES: dict[Step, PlacementRule] = {"host": "spread", "another": "spread", "hosts": "several", "anywhere": ""}
-_LONGEST_WAIT = 16
-"""Under the limit an ask waits for its host this many times ``placement.spread_wait`` at most."""
 _SHOWN_HOSTS = 4
 
 
 class _Late(NamedTuple):
-    """An ask that waited in vain: how it was asked for, and for how long."""
+    """An ask that waited in vain, and how it was asked for."""
 
     ask: Ask
     before: WantedContainer
-    waited_ms: int
 
 
 class Placing:
@@ -72,7 +70,8 @@ class Placing:
         self._asks = containers.asks
         self._candidates = CandidateHosts(settings, containers=containers, hosts=hosts, blocked=blocked, factor=factor)
         self._timers = timers
-        self._with_room: frozenset[tuple[str, int]] = frozenset()
+        self._last: Step = STEPS[-1] if self._limit is None else "hosts"
+        self._settled_for: int | None = None
         self._relaxed: dict[str, str] = {}
         self._not_asked = (0, "")
         self._due_ms: int | None = None
@@ -107,61 +106,74 @@ class Placing:
     def _places_left(self, profile: int) -> int:
         """How many more containers of this profile may be asked for under the limit.
 
-        An ask that has no place yet will take one of these, if it needs all resource types that the profile needs.
+        An ask that has no host of its own takes one of these, if it needs all resource types that the profile needs.
         """
-        needed = self._profiles.of(profile).resources.keys()
-        new = [ask for ask in self._asks.all if not ask.named and not ask.placeless]
-        rivals = sum(needed <= self._profiles.of(ask.wanted.profile).resources.keys() for ask in new)
-        return max(0, (self._candidates.loads((), self._profiles.of(profile)).places_left or 0) - rivals)
+        size = self._profiles.of(profile)
+        open_ones = [ask for ask in self._asks.all if len(ask.named) != 1 and not ask.placeless]
+        rivals = sum(
+            size.resources.keys() <= self._profiles.of(ask.wanted.profile).resources.keys() for ask in open_ones
+        )
+        return max(0, self._places(self._candidates.host_loads((), size)).total() - rivals)
+
+    def _places(self, loads: Iterable[HostLoad]) -> Counter[str]:
+        """How many more containers the limit allows on each host."""
+        return Counter({one.host: one.places_left(self._limit or 0) for one in loads})
 
     def settle(self, now_ms: int) -> list[Command]:
         """Place what has no place, and relax what has waited for long enough."""
         self._look_at_hosts()
         late = self._take_late(now_ms)
-        if self._limit is not None:
+        changes = self._containers.changes
+        changed = changes != self._settled_for
+        if self._limit is not None and changed:
             waiting = {ask.wanted.profile for ask in self._asks.all if ask.placeless}
             open_to = {profile for profile in waiting if self._places_left(profile)}
             self._asks.place_again(lambda ask: ask.placeless and ask.wanted.profile in open_to)
         unplaced = self._asks.take_unplaced()
+        self._settled_for = None if unplaced else changes
         if not unplaced:
+            if changed:
+                self._deal()
             return [] if self._due_ms is None or now_ms < self._due_ms else self._next_look()
-        roomless: list[str] = []
+        roomless: list[Ask] = []
         # Profiles that need the most resource types find the fewest hosts, and choose first.
         for profile in sorted({ask.wanted.profile for ask in unplaced}, key=self._by_choice):
             loads = self._candidates.loads(unplaced, self._profiles.of(profile))
             same = [ask for ask in unplaced if ask.wanted.profile == profile]
-            roomless += [ask.wanted.id for ask in same if not self._place(ask, loads, now_ms)]
+            roomless += [ask for ask in same if not self._place(ask, loads, now_ms)]
             unplaced = [ask for ask in unplaced if ask.wanted.profile != profile]
-        commands = self._tell_relaxed(late)
+        self._deal()
         told = {one.before.id for one in late}
-        if roomless := [each for each in roomless if each not in told]:
-            none = self._candidates.why_none()
-            said = f"{none}: {len(roomless)} containers wait" if none else ""
-            said = said or f"no host has room for {len(roomless)} containers now: they may come anywhere"
-            commands.append(RelaxPlacement(rule="spread", wanted=tuple(roomless), reason=said))
-        return commands + self._next_look()
+        roomless = [ask for ask in roomless if ask.wanted.id not in told and not ask.placeless]
+        return self._tell_relaxed(late) + self._tell_roomless(roomless) + self._next_look()
 
     def _by_choice(self, profile: int) -> tuple[int, int]:
         return -len(self._profiles.of(profile).resources), profile
 
     def tell_not_asked(self) -> list[Command]:
-        """Tell of the executors that the limit leaves no place for, when their number has changed."""
+        """Tell of the executors that wait for a host as long as none suits, or that the limit leaves no place for."""
+        none = self._candidates.why_none() if self._candidates.reported else ""
         if self._limit is None:
-            return []
-        missing = self._containers.missing + sum(self._containers.missing_by_profile.values())
-        rest = missing + sum(ask.placeless for ask in self._asks.all)
-        none = self._candidates.why_none()
+            rest = len(self._asks.all) if none else 0
+        else:
+            missing = self._containers.missing + sum(self._containers.missing_by_profile.values())
+            rest = missing + sum(ask.placeless for ask in self._asks.all)
         if (rest, none) == self._not_asked:
             return []
         self._not_asked = (rest, none)
         if not rest:
             return []
+        if self._limit is None:
+            return [Warn(reason=f"{none}: {_said(rest, 'container waits', 'containers wait')}", about="no host suits")]
         leaving, hosts = self._candidates.ours().leaving.total(), len(self._candidates.usable)
+        ending = _said(leaving, "that is given up has not ended", "that are given up have not ended")
         why = none or (
-            f"at most {self._limit} may be on one host ({self._limited_by}), and {hosts} hosts take containers"
-            + (f"; {leaving} that are given up have not ended" if leaving else "")
+            f"at most {self._limit} may be on one host ({self._limited_by}), and "
+            + _said(hosts, "host takes containers", "hosts take containers")
+            + (f"; {ending}" if leaving else "")
         )
-        return [Warn(reason=f"{rest} executors are not asked for: {why}", about="placement.max_per_host")]
+        not_asked = _said(rest, "executor is not asked for", "executors are not asked for")
+        return [Warn(reason=f"{not_asked}: {why}", about="placement.max_per_host")]
 
     def _next_look(self) -> list[Command]:
         due_ms = [ask.due_ms for ask in self._asks.all if ask.due_ms is not None]
@@ -169,31 +181,29 @@ class Placing:
         if self._due_ms is None:
             self._timers.cancel(SPREAD_TIMER)
             return []
-        said = f"{len(due_ms)} containers are asked for on certain hosts, which may not answer"
-        return [self._timers.set(SPREAD_TIMER, self._due_ms, said)]
+        said = _said(
+            len(due_ms), "container is asked for on a certain host", "containers are asked for on certain hosts"
+        )
+        return [self._timers.set(SPREAD_TIMER, self._due_ms, f"{said} and may not come there")]
 
     def acknowledged(self, now_ms: int) -> list[Command]:
         """The ResourceManager was told of all places: from now on the time of those runs that wait for containers."""
         waiting = [ask for ask in self._asks.all if ask.waits]
         for ask in waiting:
-            ask.waits, ask.due_ms = False, now_ms + self._wait_ms(ask)
+            ask.waits, ask.due_ms = False, now_ms + self._options.spread_wait_ms
         return self._next_look() if waiting else []
-
-    def _wait_ms(self, ask: Ask) -> int:
-        """How long the ask waits for the hosts that it names."""
-        times = min(2**ask.tries, _LONGEST_WAIT) if self._limit is not None else 1
-        return times * self._options.spread_wait_ms
 
     def explain(self, host: str) -> tuple[str, ...]:
         """How many containers of ours a host has and may have, and what was relaxed on its account."""
         ours = self._candidates.ours()
         there, leaving = ours.executors[host], ours.leaving[host]
-        asked = sum(ask.named[:1] == (host,) for ask in self._asks.all)
+        asked = sum(host in ask.named for ask in self._asks.all)
         if not (there or leaving or asked or host in self._relaxed):
             return ()
-        ending = f", {leaving} are given up and have not ended" if leaving else ""
+        ending = _said(leaving, "is given up and has not ended", "are given up and have not ended")
         limit = f", and at most {self._limit} may be" if self._limit is not None else ""
-        said = f"{there} executors run or start on it, {asked} are asked for there{ending}{limit}"
+        running = _said(there, "executor runs or starts", "executors run or start")
+        said = f"{running} on it, {_said(asked, 'is', 'are')} asked for there{f', {ending}' if leaving else ''}{limit}"
         return (said, self._relaxed[host]) if host in self._relaxed else (said,)
 
     # the hosts
@@ -203,31 +213,21 @@ class Placing:
         news = self._candidates.look()
         if not news or not self.spreads:
             return
+        self._settled_for = None
         misplaced = {ask.wanted.id for ask in self._asks.all if not ask.required and self._misplaced(ask)}
         if news == "report" and self._asks.all:
             misplaced |= self._below_their_room() | self._crowded()
         for ask in self._asks.place_again(lambda ask: ask.wanted.id in misplaced):
-            ask.step, ask.tries = "host", 0
+            ask.step = STEPS[0]
 
     def _below_their_room(self) -> set[str]:
-        """The asks that may come anywhere and need not any more: as many as there is room, where some of it is new."""
-        anywhere: dict[int, list[str]] = {}
+        """The asks at the last step that need not be any more: as many as there is new room for."""
+        last: dict[int, list[str]] = {}
         for ask in self._asks.all:
-            if ask.step == "anywhere" and not ask.placeless:
-                anywhere.setdefault(ask.wanted.profile, []).append(ask.wanted.id)
-        rooms = {
-            (host, profile): room
-            for profile in anywhere
-            for host in self._candidates.usable
-            if (room := self._candidates.room(host, self._profiles.of(profile))) > 0
-        }
-        before, self._with_room = self._with_room, frozenset(rooms)
-        fresh = {profile for _, profile in rooms.keys() - before}
-        return {
-            one
-            for profile in fresh
-            for one in anywhere[profile][: sum(room for (_, of), room in rooms.items() if of == profile)]
-        }
+            if ask.step == self._last and not ask.required and not ask.placeless:
+                last.setdefault(ask.wanted.profile, []).append(ask.wanted.id)
+        new = {profile: self._candidates.new_room(self._profiles.of(profile)) for profile in last}
+        return {one for profile, ids in last.items() for one in ids[: new[profile]]}
 
     def _crowded(self) -> set[str]:
         """The asks that wait for a host that has one too many of ours, by what the hosts report now."""
@@ -239,14 +239,7 @@ class Placing:
         return {waiting[host].pop() for host in uneven(loads, self._limit) if waiting.get(host)}
 
     def _misplaced(self, ask: Ask) -> bool:
-        if not ask.named:
-            return False
-        usable = [host for host in ask.named if host in self._candidates.usable]
-        # Under the limit an ask never becomes free to come anywhere: it moves on to where there is room.
-        size = self._profiles.of(ask.wanted.profile)
-        room = any(self._candidates.room(host, size) for host in usable)
-        stuck = self._limit is not None and ask.step == "another" and not room
-        return not usable or stuck
+        return bool(ask.named) and self._candidates.usable.isdisjoint(ask.named)
 
     def uneven(self) -> tuple[str, ...]:
         """The hosts that have an executor too many, once for each; none without spreading, or while some are asked for.
@@ -270,9 +263,10 @@ class Placing:
             return True
         if ask.required:
             loads.take(ask.required)
-            self._asks.put(ask, hosts=(ask.required,), strict=True, rule="require")
+            self._asks.put(ask, hosts=(ask.required,), strict=True, takes_late=False, rule="require")
             return True
-        rule, hosts = self._hosts_for(ask, loads) if self.spreads and ask.step != "anywhere" else ("", ())
+        spreads = self.spreads and ask.step != self._last
+        rule, hosts = self._hosts_for(ask, loads) if spreads else ("", ())
         if hosts:
             loads.take(hosts[0])
             ask.waits = self._asks.put(
@@ -285,78 +279,105 @@ class Placing:
                 rule=rule,
             )
             if not ask.waits:
-                ask.due_ms = now_ms + self._wait_ms(ask)
+                ask.due_ms = now_ms + self._options.spread_wait_ms
             return True
-        if self._limit is not None:
-            self._asks.put_off(ask)
-            return True
-        told = self.spreads and ask.step != "anywhere" and self._candidates.room_is_known
-        ask.step = "anywhere"
-        self._asks.put(ask, hosts=(), not_hosts=ask.avoid, strict=False, rule="avoid" if ask.avoid else "")
-        return not told
+        ask.step = self._last
+        if self._limit is None:
+            self._asks.put(ask, hosts=(), not_hosts=ask.avoid, strict=False, rule="avoid" if ask.avoid else "")
+        return not (spreads and self._candidates.room_is_known)
 
     def _hosts_for(self, ask: Ask, loads: Loads) -> tuple[PlacementRule, tuple[str, ...]]:
         """On which hosts to ask now, the emptiest one first, and by which rule."""
         most = MOST_NAMED if ask.step == "hosts" else 1
-        # Under the limit the second step is any other host. An executor for copies has no data to be near to.
-        near = ask.step == "host" or (self._limit is None and ask.wanted.rule == "prefer")
-        if self._options.spread and near and not ask.extra and (preferred := loads.preferred(ask.avoid, most)):
+        # An executor for copies has no data to be near to.
+        near = self._options.spread and not ask.extra and (ask.step == "host" or ask.wanted.rule == "prefer")
+        if near and (preferred := loads.preferred(ask.avoid, most)):
             return "prefer", preferred
-        limited = self._limit is not None and (ask.step == "another" or not self._options.spread)
-        rule: PlacementRule = "limit" if limited else _RULES[ask.step]
-        found = loads.several(ask.avoid, most)
-        if found or self._limit is None or (below := loads.below(ask.avoid)) is None:
-            return rule, found
-        if below.silent:  # All were asked in vain: begin again.
-            self._candidates.ask_silent_again(ask.wanted.profile)
-        return rule, (below.host,)
+        return _RULES[ask.step] if self._options.spread else "limit", loads.several(ask.avoid, most)
+
+    def _deal(self) -> None:
+        """Under the limit, name all hosts below it in the asks that may come on any of them."""
+        asks = [ask for ask in self._asks.all if ask.step == self._last and not ask.required]
+        if self._limit is None or not asks:
+            return
+        asks.sort(key=lambda ask: self._by_choice(ask.wanted.profile))
+        places: Counter[str] = Counter()
+        hosts_of: dict[int, list[str]] = {}
+        for profile in {ask.wanted.profile for ask in asks}:
+            loads = sorted(self._candidates.host_loads(asks, self._profiles.of(profile)), key=lambda one: one.rank)
+            hosts_of[profile] = [one.host for one in loads]
+            places |= self._places(loads)
+        kinds = {(ask.wanted.profile, ask.avoid) for ask in asks}
+        able = {(profile, avoid): frozenset(hosts_of[profile]).difference(avoid) for profile, avoid in kinds}
+        able_of = {ask.wanted.id: able[ask.wanted.profile, ask.avoid] for ask in asks}
+        dealt = deal({ask.wanted.id: ask.named for ask in asks}, able_of, places)
+        for ask in asks:
+            if hosts := dealt[ask.wanted.id]:
+                self._asks.put(ask, hosts=hosts, not_hosts=ask.avoid, strict=True, rule="limit")
+            else:
+                ask.step = STEPS[0]
+                self._asks.put_off(ask)
 
     def _take_late(self, now_ms: int) -> list[_Late]:
         """Those that have waited for long enough take the next step, and get a new place."""
         if self._due_ms is None or now_ms < self._due_ms:
             return []
         late = [
-            _Late(ask, ask.wanted, self._wait_ms(ask))
+            _Late(ask, ask.wanted)
             for ask in self._asks.place_again(lambda ask: ask.due_ms is not None and ask.due_ms <= now_ms)
         ]
         for profile in {one.before.profile for one in late}:
             same = [one.ask for one in late if one.before.profile == profile]
             blamed = self._candidates.note_silent({host for ask in same for host in ask.named}, profile)
             for ask in same:
-                ask.tries += 1
-                ask.step = self._next_step(ask.step, blamed=blamed)
+                ask.step = _NEXT[ask.step] if blamed or ask.step != "host" else "hosts"
         return late
-
-    def _next_step(self, step: Step, *, blamed: bool) -> Step:
-        if self._limit is not None:
-            return "another"
-        return _NEXT[step] if blamed or step != "host" else "hosts"
 
     def _tell_relaxed(self, late: list[_Late]) -> list[Command]:
         """Tell which rule gave way for those that waited in vain, now that they have a new place."""
-        alike: dict[tuple[PlacementRule, str, int], list[_Late]] = {}
-        for one in late:
-            if one.ask.placeless or one.ask.named == one.before.hosts:
+        alike: dict[tuple[PlacementRule, str], list[WantedContainer]] = {}
+        for ask, before in late:
+            if ask.placeless or ask.named == before.hosts:
                 continue
-            rule = one.before.rule
-            if rule == "limit" or (rule == "prefer" and one.ask.wanted.rule == "prefer"):
+            rule = before.rule
+            if rule == "limit" or (rule == "prefer" and ask.wanted.rule == "prefer"):
                 rule = "spread"
-            alike.setdefault((rule, self._wider(one.ask), one.waited_ms), []).append(one)
-        return [self._relaxed_by(found, rule, wider, ms) for (rule, wider, ms), found in alike.items()]
+            alike.setdefault((rule, self._wider(ask)), []).append(before)
+        return [self._relaxed_by(found, rule, wider) for (rule, wider), found in alike.items()]
 
     def _wider(self, ask: Ask) -> str:
         """Where the ask may come now."""
-        if self._limit is not None:
-            return "on another host below the limit"
-        if not ask.named:
-            return "anywhere"
-        if ask.wanted.rule == "prefer":
-            return "on other hosts with data of tasks"
-        return "on one other host" if ask.step == "another" else "on any of the emptiest hosts"
+        if ask.step == self._last:
+            return self._anywhere
+        if ask.step == "another":
+            return "on one other host"
+        return "on other hosts with data of tasks" if ask.wanted.rule == "prefer" else "on any of the emptiest hosts"
 
-    def _relaxed_by(self, late: list[_Late], rule: PlacementRule, wider: str, waited_ms: int) -> RelaxPlacement:
-        hosts = tuple(sorted({host for one in late for host in one.before.hosts}))
+    @property
+    def _anywhere(self) -> str:
+        return "anywhere" if self._limit is None else "on any host below the limit"
+
+    def _relaxed_by(self, before: list[WantedContainer], rule: PlacementRule, wider: str) -> RelaxPlacement:
+        hosts = tuple(sorted({host for one in before for host in one.hosts}))
         shown = ", ".join(hosts[:_SHOWN_HOSTS]) + (", …" if len(hosts) > _SHOWN_HOSTS else "")
-        said = f"{len(late)} containers did not come on {shown} within {waited_ms / 1000:g} s: they may come {wider}"
+        wait_s = self._options.spread_wait_ms / 1000
+        came_not = _said(len(before), "container did not come", "containers did not come")
+        said = f"{came_not} on {shown} within {wait_s:g} s: {_it_or_they(len(before))} may come {wider}"
         self._relaxed.update(dict.fromkeys(hosts, said))
-        return RelaxPlacement(rule=rule, wanted=tuple(one.before.id for one in late), hosts=hosts, reason=said)
+        return RelaxPlacement(rule=rule, wanted=tuple(one.id for one in before), hosts=hosts, reason=said)
+
+    def _tell_roomless(self, asks: list[Ask]) -> list[Command]:
+        """Tell of those for which no host has room now. That no host suits at all is a warning."""
+        if not asks or not self._candidates.usable:
+            return []
+        count = _said(len(asks), "container", "containers")
+        said = f"no host has room for {count} now: {_it_or_they(len(asks))} may come {self._anywhere}"
+        return [RelaxPlacement(rule="spread", wanted=tuple(ask.wanted.id for ask in asks), reason=said)]
+
+
+def _said(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
+
+
+def _it_or_they(count: int) -> str:
+    return "it" if count == 1 else "they"
