@@ -124,6 +124,13 @@ def test_short_tasks_that_begin_beside_a_long_one_are_looked_at_as_often_as_alon
     assert beside.copies_won
 
 
+def test_a_stage_that_no_other_reads_runs_as_well() -> None:
+    job = "      - {tasks: 20, work: 1 min}\n      - {tasks: 4, parents: []}\n      - {tasks: 4}\n"
+    outcome = simulate(read_scenario(LONG.replace("      - {tasks: 40, work: WORK}\n", job), "unread").plan)
+    assert outcome.state == "SUCCEEDED"
+    assert outcome.took_ms > 2 * 60_000  # twice a minute on ten slots
+
+
 def test_below_the_least_the_scenario_ends_as_the_application_would() -> None:
     plan = read_scenario(SMALL.replace("min: 2, max: 6", "min: 9, max: 9"), "small").plan
     plan = replace(plan, wishes=())

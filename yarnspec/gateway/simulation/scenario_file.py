@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -200,9 +201,10 @@ def _jobs(top: Section, rng: random.Random) -> tuple[JobPlan, ...]:
         if not listed:
             section.refuse("it must have stages", key="stages")
         for number_, one in enumerate(listed):
-            stages.append(_stage(one, first, number_, last=number_ == len(listed) - 1, rng=rng))
+            stages.append(_stage(one, first, number_, rng))
             tasks += len(stages[-1].work_ms)
-        jobs.append(JobPlan(len(jobs), tuple(stages)))
+        read = {parent for stage in stages for parent in stage.parents}
+        jobs.append(JobPlan(len(jobs), tuple(_written(stage) if stage.stage in read else stage for stage in stages)))
     if not jobs:
         top.refuse("there must be jobs: a list with 'stages'", key="jobs")
     if tasks > MOST_TASKS:
@@ -210,7 +212,12 @@ def _jobs(top: Section, rng: random.Random) -> tuple[JobPlan, ...]:
     return tuple(jobs)
 
 
-def _stage(section: Section, first: int, own: int, *, last: bool, rng: random.Random) -> StagePlan:
+def _written(stage: StagePlan) -> StagePlan:
+    """A stage that another one reads; any other gives results, and runs as well."""
+    return replace(stage, flags=stage.flags | StageFlag.MAP)
+
+
+def _stage(section: Section, first: int, own: int, rng: random.Random) -> StagePlan:
     section.only("tasks", "works", "work", "skewed", "input", "parents", "python", "commits")
     works = section.items("works", duration)
     tasks = section.read("tasks", len(works), partial(count, most=MOST_TASKS))
@@ -224,8 +231,7 @@ def _stage(section: Section, first: int, own: int, *, last: bool, rng: random.Ra
     parents = section.items("parents", partial(count, least=0)) if "parents" in section else ([own - 1] if own else [])
     if any(one >= own for one in parents):
         section.refuse("a stage reads only stages before it, which are numbered from 0 in their job", key="parents")
-    flags = StageFlag(0) if last else StageFlag.MAP
-    flags |= StageFlag.PYTHON if section.read("python", default=False, convert=truth) else StageFlag(0)
+    flags = StageFlag.PYTHON if section.read("python", default=False, convert=truth) else StageFlag(0)
     flags |= StageFlag.COMMITS if section.read("commits", default=False, convert=truth) else StageFlag(0)
     sizes = [_SKEWED if skewed and rng.random() < skewed else 1 for _ in range(tasks)]
     return StagePlan(
