@@ -81,6 +81,8 @@ jobs:
         (LEAST + "block: [{host: hots1}]\n", 7, "block[0].host: there is no host 'hots1'. Did you mean 'host1'"),
         (LEAST + "scale: [{min: 4, max: 3}]\n", 7, "scale[0].max: 'max' must be 4 or more"),
         (LEAST.replace("count: 2}\nexec", "count: 2, from: 4 s}\nexec"), 2, "hosts[0].from: it says when"),
+        (LEAST.replace("count: 2}\nexec", "arrives: 9 s, dies: 9 s}\nexec"), 2, "hosts[0].dies: it must be later than"),
+        (LEAST.replace("2}\nexec", "3, every: 5 s, dies: 8 s}\nexec"), 2, "hosts[0].dies: it must be later than"),
         (LEAST + "seed: 1\nseed: 2\n", 8, "'seed' is there twice"),
         (LEAST + "sede: 1\n", 7, "sede: there is no such key. Did you mean 'seed'"),
         (LEAST + "  x: [\n", 7, "this is not YAML"),

@@ -173,6 +173,8 @@ def _hosts(top: Section) -> tuple[HostLife, ...]:
                 section.refuse("it says when the host is slow: add 'slow', or write 'arrives' or 'dies'", key=key)
         if until_ms and until_ms <= from_ms:
             section.refuse("it must be later than 'from'", key="until")
+        if 0 <= dies_ms <= arrives_ms + (how_many - 1) * every_ms:
+            section.refuse("it must be later than the last one arrives: both count from the start", key="dies")
         speeds: tuple[tuple[int, float], ...] = ((0, slow),) if not from_ms else ((0, 1.0), (from_ms, slow))
         if until_ms:
             speeds += ((until_ms, 1.0),)
