@@ -107,7 +107,7 @@ def _load(settings: list[str]) -> yarnspec_options.Loaded:
     return yarnspec_options.load(None, settings, {}, settings_source="scenario")
 
 
-def core_settings(options: Options, base: Settings) -> Settings:
+def _core_settings(options: Options, base: Settings) -> Settings:
     """The core's settings with other options."""
     return msgspec.structs.replace(
         base,
@@ -153,7 +153,7 @@ def _executors(top: Section, options: Options) -> tuple[_ReadExecutors, int, _Fa
         initial_executors=wanted, executor_memory_mb=_MEMORY_MB, executor_vcores=cores,
         recovery=RecoverySettings(enabled=False),
     )  # fmt: skip
-    return _ReadExecutors(core_settings(options, base), options, (delays[0], delays[1])), cores, faults
+    return _ReadExecutors(_core_settings(options, base), options, (delays[0], delays[1])), cores, faults
 
 
 def _hosts(top: Section) -> tuple[HostLife, ...]:
