@@ -85,6 +85,8 @@ def _print(outcomes: list[tuple[Variant, Outcome]], console: Console, took_s: fl
             got = f"got {rescale.got}: {rescale.why}" if rescale.why else f"{rescale.got} are there: goes on"
             what = f"after {span(rescale.at_ms)} {rescale.cause}: {rescale.before} -> {rescale.wanted} executors"
             console.print(plain(f"{one.name}: {what}, {got}"))
+        for unmet in outcome.unmet:
+            console.print(plain(f"{one.name}: after {span(unmet.at_ms)} {unmet.wish}: {unmet.why}", "yellow"))
         if outcome.state != "SUCCEEDED":
             console.print(plain(f"{one.name}: {outcome.state}: {outcome.reason}", "red"))
     console.print(plain(f"trace {first.digest[:16]}, {first.events:,} events; simulated in {took_s:.1f} s"))
