@@ -110,3 +110,28 @@ def test_a_stage_that_ran_again_for_a_reader_of_another_job_is_no_stage_before_i
     log.stage(1, [(1_000, 9_000, 1)])
     log.stage(0, [(4_000, 5_000, 0)])
     assert _parents(log.plan()) == [[(), ()]]
+
+
+def test_executors_that_follow_each_other_are_not_there_at_once(tmp_path: Path) -> None:
+    """As with dynamic allocation: three executors with two slots each in each stage, others in the next."""
+    log = Log(tmp_path / "log")
+    for stage in range(4):
+        begin_ms = 10_000 * stage
+        log.stage(stage, [(begin_ms, begin_ms + 4_000, 3 * stage + number % 3) for number in range(6)])
+    plan = log.plan()
+    assert (plan.settings.initial_executors, plan.slots) == (3, 2)
+    assert [life.room for life in plan.hosts] == [1, 1, 1]
+
+
+def test_a_long_tail_makes_the_slots_no_fewer(tmp_path: Path) -> None:
+    log = Log(tmp_path / "log")
+    log.stage(0, [*((1_000, 5_000, number % 3) for number in range(12)), (5_000, 125_000, 0)])
+    plan = log.plan()
+    assert (plan.settings.initial_executors, plan.slots) == (3, 4)
+    assert "# The job took 2 min 4 s then" in log.text()
+
+
+def test_a_slot_is_free_before_the_driver_notes_the_end_of_its_task(tmp_path: Path) -> None:
+    log = Log(tmp_path / "log")
+    log.stage(0, [(1_000 + 4_000 * number, 5_020 + 4_000 * number, 0) for number in range(5)], run_ms=3_950)
+    assert log.plan().slots == 1

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 import yaml
 
 from yarnspec.core.messages.events import Event, JobStarted, Observed
 from yarnspec.core.messages.observations import NONE, Observations, RowKind, State
 from yarnspec.errors import UsageError
+from yarnspec.observe.forms.moments import span
 
 _SLOW = 1.5
 _ENOUGH = 3
+
+_Span = tuple[int, int]
 
 
 @dataclass
@@ -51,47 +55,61 @@ class _RecordedJob:
 def scenario_text(events: Sequence[Event], name: str) -> str:
     """The scenario as a file; raise UsageError for a job without a task that succeeded."""
     stages: dict[int, _RecordedStage] = {}
-    executors: dict[str, str] = {}
+    busy: defaultdict[tuple[str, str], list[_Span]] = defaultdict(list)
     for event in events:
         if isinstance(event, Observed):
-            _read(event.rows, stages, executors)
+            _read(event.rows, stages, busy)
     ran = {number: stage for number, stage in stages.items() if stage.tasks}
     if not ran:
         raise UsageError(f"{name} tells of no task that succeeded: there is no scenario in it")
     slow = _slow_hosts(list(ran.values()))
-    on_host: defaultdict[str, int] = defaultdict(int)
-    for host in executors.values():
-        on_host[host] += 1
+    lives = {one: (min(begin for begin, _ in spans), max(end for _, end in spans)) for one, spans in busy.items()}
+    on_host: defaultdict[str, list[_Span]] = defaultdict(list)
+    for (host, _), life in lives.items():
+        on_host[host].append(life)
+    slots = max(_at_once(spans) for spans in busy.values())
     document = {
         "name": f"{name}, as it ran",
         "hosts": [
-            {"name": host, "executors": count} | ({"slow": round(slow[host], 2)} if host in slow else {})
-            for host, count in sorted(on_host.items())
+            {"name": host, "executors": _at_once(there)} | ({"slow": round(slow[host], 2)} if host in slow else {})
+            for host, there in sorted(on_host.items())
         ],
-        "executors": {"count": len(executors), "cores": _slots(list(ran.values()), len(executors))},
+        "executors": {"count": _at_once(lives.values()), "cores": slots},
         "jobs": [{"stages": _told(jobs, slow)} for jobs in _side_by_side(_jobs(events, ran))],
     }
+    took_ms = max(stage.ended_ms for stage in ran.values()) - min(stage.began_ms for stage in ran.values())
     head = (
         "# Made by yarnspec replay --to-scenario. A task takes what it took then, without what its host was slow by.\n"
+        f"# The job took {span(took_ms)} then, from its first stage to the end of its last task.\n"
     )
     return head + yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=120)
 
 
-def _read(rows: Observations, stages: dict[int, _RecordedStage], executors: dict[str, str]) -> None:
+def _read(
+    rows: Observations, stages: dict[int, _RecordedStage], busy: defaultdict[tuple[str, str], list[_Span]]
+) -> None:
     for row in range(len(rows)):
         kind, number = int(rows.kind[row]), int(rows.stage[row])
         stage = stages.setdefault(number, _RecordedStage(number, int(rows.time_ms[row])))
-        if kind == RowKind.TASK_STARTED:
-            executors[rows.executors[int(rows.executor[row])]] = rows.hosts[int(rows.host[row])]
-        elif kind == RowKind.TASK_ENDED and int(rows.state[row]) == State.SUCCESS:
+        if kind == RowKind.TASK_ENDED and int(rows.state[row]) == State.SUCCESS:
+            launch_ms, finish_ms = int(rows.launch_ms[row]), int(rows.finish_ms[row])
+            took_ms, run_ms = max(1, finish_ms - launch_ms), int(rows.run_ms[row])
+            host = rows.hosts[int(rows.host[row])]
+            # The driver notes the finish only after it has launched the next task in the same slot.
+            occupied_ms = min(took_ms, run_ms) if run_ms > 0 else took_ms
+            busy[host, rows.executors[int(rows.executor[row])]].append((launch_ms, launch_ms + occupied_ms))
             partition = int(rows.partition[row])
             if partition == NONE:
                 partition = int(rows.index[row])
             if partition not in stage.tasks:
-                finish_ms = int(rows.finish_ms[row])
-                took_ms = max(1, finish_ms - int(rows.launch_ms[row]))
-                stage.tasks[partition] = took_ms, rows.hosts[int(rows.host[row])]
+                stage.tasks[partition] = took_ms, host
                 stage.ended_ms = max(stage.ended_ms, finish_ms)
+
+
+def _at_once(spans: Iterable[_Span]) -> int:
+    """How many of them there were at once at most."""
+    changes = sorted(change for begin_ms, end_ms in spans for change in ((begin_ms, 1), (end_ms, -1)))
+    return max(accumulate(step for _, step in changes))
 
 
 def _jobs(events: Sequence[Event], ran: dict[int, _RecordedStage]) -> list[_RecordedJob]:
@@ -130,15 +148,6 @@ def _slow_hosts(stages: list[_RecordedStage]) -> dict[str, float]:
             ratios[host].append(took_ms / median)
     factors = {host: statistics.median(found) for host, found in ratios.items() if len(found) >= _ENOUGH}
     return {host: factor for host, factor in factors.items() if factor >= _SLOW}
-
-
-def _slots(stages: list[_RecordedStage], executors: int) -> int:
-    """How many tasks an executor took at once, from how much work there was in how much time."""
-    busy = [
-        sum(took_ms for took_ms, _ in stage.tasks.values()) / max(1, stage.ended_ms - stage.began_ms)
-        for stage in stages
-    ]
-    return max(1, round(max(busy) / max(1, executors)))
 
 
 def _told(jobs: list[_RecordedJob], slow: dict[str, float]) -> list[dict[str, object]]:
