@@ -83,6 +83,7 @@ jobs:
         (LEAST.replace("count: 2}\nexec", "count: 2, from: 4 s}\nexec"), 2, "hosts[0].from: it says when"),
         (LEAST.replace("count: 2}\nexec", "arrives: 9 s, dies: 9 s}\nexec"), 2, "hosts[0].dies: it must be later than"),
         (LEAST.replace("2}\nexec", "3, every: 5 s, dies: 8 s}\nexec"), 2, "hosts[0].dies: it must be later than"),
+        (LEAST + "options: {blocklist.never_hosts: [[a]]}\n", 7, "options.blocklist.never_hosts: it must be one value"),
         (LEAST + "seed: 1\nseed: 2\n", 8, "'seed' is there twice"),
         (LEAST + "sede: 1\n", 7, "sede: there is no such key. Did you mean 'seed'"),
         (LEAST + "  x: [\n", 7, "this is not YAML"),
@@ -96,6 +97,11 @@ def test_a_mistake_names_its_line_and_key(text: str, line: int, words: str) -> N
         read_scenario(text, "a.yaml")
     assert f"a.yaml, line {line}" in str(refused.value)
     assert words in str(refused.value)
+
+
+def test_an_option_may_have_a_list() -> None:
+    text = LEAST + "options:\n  blocklist:\n    never_hosts: [host1, host2]\n"
+    assert read_scenario(text, "a.yaml").plan.settings.blocks.never == ("host1", "host2")
 
 
 def test_an_empty_file_is_no_scenario() -> None:
