@@ -104,6 +104,15 @@ def test_an_option_may_have_a_list() -> None:
     assert read_scenario(text, "a.yaml").plan.settings.blocks.never == ("host1", "host2")
 
 
+def test_options_that_the_simulator_does_not_use_are_told() -> None:
+    options = (
+        "{recovery.enabled: true, am.skein_memory: 2g, history.retention: 1 d, placement.tags: a, detector.noise: 1 s}"
+    )
+    warnings = read_scenario(LEAST + f"options: {options}\n", "a.yaml").warnings
+    told = ["am.skein_memory", "history.retention", "placement.tags", "recovery.enabled"]
+    assert warnings == tuple(f"a.yaml: options.{name} has no effect: the simulator does not use it" for name in told)
+
+
 def test_an_empty_file_is_no_scenario() -> None:
     with pytest.raises(UsageError, match="it is empty"):
         read_scenario("# nothing\n", "a.yaml")
@@ -113,5 +122,5 @@ def test_an_empty_file_is_no_scenario() -> None:
 def test_the_shipped_scenarios_are_scenarios(path: Path) -> None:
     assert len(SHIPPED) == 3
     found = read_scenario(path.read_text(encoding="utf-8"), path.name, seed=7)
-    assert found.plan.seed == 7
+    assert (found.plan.seed, found.warnings) == (7, ())
     assert len({msgspec.json.encode(one.plan.settings) for one in variants(found)}) == 4

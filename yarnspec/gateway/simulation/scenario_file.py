@@ -23,11 +23,25 @@ from yarnspec.simulate.world.scenario import HostPlan, JobPlan, StagePlan
 
 _MEMORY_MB = 1024
 _SKEWED = 5
+_GROUPS = ("placement", "resources", "executor", "speculation", "detector", "blocklist")
+_UNUSED = (
+    "placement.mode",
+    "placement.host_attribute",
+    "placement.constraint",
+    "placement.tags",
+    "placement.spread_tasks",
+    "placement.task_seed",
+    "placement.locality_weight",
+    "blocklist.cluster_directory",
+    "blocklist.cluster_refresh",
+)
+"""Options of these groups that describe what the simulator does not have."""
 MOST_HOSTS, MOST_TASKS = 50_000, 1_000_000
 
 
 class WhatIfScenario(NamedTuple):
-    """A file's scenario. ``options`` are yarnspec's, as the file has them; ``warnings`` tells of aliases in them."""
+    """A file's scenario. ``options`` are yarnspec's, as the file has them; ``warnings`` tells of aliases in
+    them, and of those without effect."""
 
     plan: SimulationPlan
     options: Options
@@ -75,7 +89,12 @@ def read_scenario(text: str, file: str, seed: int | None = None) -> WhatIfScenar
         task_fails=faults.task_fails,
         fetch_fails=faults.fetch_fails,
     )
-    return WhatIfScenario(plan, settings.options, loaded.warnings)
+    unused = [
+        f"{file}: options.{name} has no effect: the simulator does not use it"
+        for name in sorted(loaded.asked)
+        if name.split(".")[0] not in _GROUPS or name in _UNUSED
+    ]
+    return WhatIfScenario(plan, settings.options, (*loaded.warnings, *unused))
 
 
 class _Faults(NamedTuple):
