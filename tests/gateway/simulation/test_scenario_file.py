@@ -84,6 +84,8 @@ jobs:
         (LEAST.replace("count: 2}\nexec", "arrives: 9 s, dies: 9 s}\nexec"), 2, "hosts[0].dies: it must be later than"),
         (LEAST.replace("2}\nexec", "3, every: 5 s, dies: 8 s}\nexec"), 2, "hosts[0].dies: it must be later than"),
         (LEAST + "options: {blocklist.never_hosts: [[a]]}\n", 7, "options.blocklist.never_hosts: it must be one value"),
+        (LEAST + "options: {resources.min_executors: 3}\n", 7, "options.resources.min_executors: write it in exec"),
+        (LEAST + "options:\n  resources: {max_executors: 3}\n", 8, "options.resources.max_executors: write it in exec"),
         (LEAST + "seed: 1\nseed: 2\n", 8, "'seed' is there twice"),
         (LEAST + "sede: 1\n", 7, "sede: there is no such key. Did you mean 'seed'"),
         (LEAST + "  x: [\n", 7, "this is not YAML"),

@@ -36,6 +36,7 @@ _UNUSED = (
     "blocklist.cluster_refresh",
 )
 """Options of these groups that describe what the simulator does not have."""
+_ELSEWHERE = {"resources.min_executors", "resources.max_executors"}
 MOST_HOSTS, MOST_TASKS = 50_000, 1_000_000
 
 
@@ -115,9 +116,12 @@ def _options(top: Section) -> yarnspec_options.Loaded:
     given: list[str] = []
     for name, value, refuse in section.settings() if section is not None else ():
         try:
-            _load([f"{name}={value}"])
+            asked = _load([f"{name}={value}"]).asked
         except UsageError as error:
             refuse(error.message.removeprefix("--set: "))
+            raise AssertionError from error
+        if asked & _ELSEWHERE:
+            refuse("write it in executors: min, max")
         given.append(f"{name}={value}")
     return _load(given)
 
@@ -146,8 +150,8 @@ def _executors(top: Section, options: Options) -> tuple[_ReadExecutors, int, _Fa
         raise AssertionError
     section.only("count", "min", "max", "cores", "container_after", "never_comes", "die")
     cores = section.read("cores", 1, count)
-    least = section.read("min", options.resources.min_executors, partial(count, least=0))
-    most = section.read("max", options.resources.max_executors, partial(count, least=0))
+    least = section.read("min", 0, partial(count, least=0))
+    most = section.read("max", 0, partial(count, least=0))
     wanted = section.read("count", most or 2, count)
     if most and "count" in section and wanted != most:
         section.refuse("'count' and 'max' both say how many executors are asked for: give one", key="count")
