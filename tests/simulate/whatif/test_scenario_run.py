@@ -90,7 +90,7 @@ jobs:
 
 def test_executors_move_to_hosts_that_come_and_no_task_runs_twice() -> None:
     outcome = simulate(read_scenario(MOVES, "moves").plan)
-    assert [one.why for one in outcome.rescales] == ["4 executors moved"]
+    assert [(one.why, one.wanted, one.got) for one in outcome.rescales] == [("4 executors moved", 8, 8)]
     assert outcome.failed_attempts == 0
 
 
