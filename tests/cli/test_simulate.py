@@ -30,6 +30,15 @@ def test_a_job_that_fails_has_an_exit_code(tmp_path: Path, yarnspec: Run) -> Non
     assert "as written: FAILED: only 4 of at least 9 executors" in ran.out
 
 
+def test_a_job_that_fails_is_not_shown_as_a_quick_one(tmp_path: Path, yarnspec: Run) -> None:
+    """By Spark's rules it starts with the four that come."""
+    ran = yarnspec("simulate", _file(tmp_path, "{min: 9, max: 9}"), "--compare")
+    row, bar, *_ = (line.split() for line in ran.out.splitlines() if line.startswith("as written"))
+    assert row[2:4] == ["failed", "-"]
+    assert bar[2:] == ["failed"]
+    assert any("█" in line for line in ran.out.splitlines() if line.startswith("Spark's rules"))
+
+
 def test_aliases_among_the_options_are_told_of(tmp_path: Path, yarnspec: Run) -> None:
     alias = "options: {jobmanager.adaptive-scheduler.submission.resource-wait-timeout: 4 min}\n"
     ran = yarnspec("simulate", _file(tmp_path, "{count: 2}", alias))

@@ -40,7 +40,6 @@ class Variant(NamedTuple):
     """A scenario under some rules."""
 
     name: str
-    about: str
     plan: SimulationPlan
 
 
@@ -59,14 +58,10 @@ def variants(scenario: WhatIfScenario) -> list[Variant]:
     wishes = tuple(one for one in plan.wishes if not isinstance(one[1], ScaleRequested))
     without_scale = replace(plan, settings=spark, wishes=wishes)
     return [
-        Variant("as written", "the scenario with its own options", plan),
-        Variant("Spark's rules", "spark.speculation, and its rule for the start", without_scale),
-        Variant(
-            "Flink's rules",
-            "the execution-time detector with its defaults",
-            replace(plan, settings=_by(_PROPOSED, core)),
-        ),
-        Variant("no speculation", "neither copies nor blocks by itself", replace(plan, settings=nothing)),
+        Variant("as written", plan),
+        Variant("Spark's rules", without_scale),
+        Variant("Flink's rules", replace(plan, settings=_by(_PROPOSED, core))),
+        Variant("no speculation", replace(plan, settings=nothing)),
     ]
 
 

@@ -41,11 +41,9 @@ MOST_HOSTS, MOST_TASKS = 50_000, 1_000_000
 
 
 class WhatIfScenario(NamedTuple):
-    """A file's scenario. ``options`` are yarnspec's, as the file has them; ``warnings`` tells of aliases in
-    them, and of those without effect."""
+    """A file's scenario. ``warnings`` tells of aliases among its options, and of those without effect."""
 
     plan: SimulationPlan
-    options: Options
     warnings: tuple[str, ...]
 
 
@@ -95,7 +93,7 @@ def read_scenario(text: str, file: str, seed: int | None = None) -> WhatIfScenar
         for name in sorted(loaded.asked)
         if name.split(".")[0] not in _GROUPS or name in _UNUSED
     ]
-    return WhatIfScenario(plan, settings.options, (*loaded.warnings, *unused))
+    return WhatIfScenario(plan, (*loaded.warnings, *unused))
 
 
 class _Faults(NamedTuple):
@@ -107,7 +105,6 @@ class _Faults(NamedTuple):
 
 class _ReadExecutors(NamedTuple):
     core: Settings
-    options: Options
     container_ms: tuple[int, int]
 
 
@@ -176,7 +173,7 @@ def _executors(top: Section, options: Options) -> tuple[_ReadExecutors, int, _Fa
         initial_executors=wanted, executor_memory_mb=_MEMORY_MB, executor_vcores=cores,
         recovery=RecoverySettings(enabled=False),
     )  # fmt: skip
-    return _ReadExecutors(_core_settings(options, base), options, (delays[0], delays[1])), cores, faults
+    return _ReadExecutors(_core_settings(options, base), (delays[0], delays[1])), cores, faults
 
 
 def _hosts(top: Section) -> tuple[HostLife, ...]:
