@@ -12,7 +12,7 @@ from rich.console import Console
 from yarnspec.cli.printing import Form, columns, output_option, plain, print_document, settings_options, stdout_console
 from yarnspec.errors import UsageError
 from yarnspec.feed.logfiles import UnreadableLogError
-from yarnspec.feed.sparklog import observations
+from yarnspec.feed.sparklog import events, observations
 from yarnspec.gateway.simulation.recorded_scenario import scenario_text
 from yarnspec.observe.hindsight.alike import alike_tasks
 from yarnspec.observe.hindsight.offline import Findings, as_it_happened, find
@@ -55,7 +55,7 @@ def command(*, log: Path, scenario: Path | None, force: bool, form: Form, settin
         raise click.UsageError(message)
     try:
         if scenario is not None:
-            _write(scenario, scenario_text(observations(log), log.name), force=force)
+            _write(scenario, scenario_text(events(log), log.name), force=force)
             click.echo(f"{scenario} holds the job; try  yarnspec simulate {scenario} --compare", err=True)
             return
         found = find(as_it_happened(observations(log), detector.check_interval_ms), detector)

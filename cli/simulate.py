@@ -45,7 +45,7 @@ def command(*, scenario: Path, seed: int | None, compare: bool, form: Form) -> i
     found = read_scenario(scenario_text(scenario), str(scenario), seed)
     for warning in found.warnings:
         click.echo(f"warning: {warning}", err=True)
-    chosen = variants(found) if compare else [Variant("as written", "", found.plan)]
+    chosen = variants(found) if compare else [Variant("as written", found.plan)]
     begun = time.monotonic()
     outcomes = [(one, simulate(one.plan)) for one in chosen]
     took_s = time.monotonic() - begun
@@ -54,7 +54,7 @@ def command(*, scenario: Path, seed: int | None, compare: bool, form: Form) -> i
     else:
         runs = [{"rules": one.name, **msgspec.to_builtins(outcome)} for one, outcome in outcomes]
         print_document({"schema": 1, "scenario": str(scenario), "seed": found.plan.seed, "runs": runs}, form)
-    return 0 if outcomes[0][1].state == "SUCCEEDED" else 1
+    return 0 if _succeeded(outcomes[0][1]) else 1
 
 
 def _print(outcomes: list[tuple[Variant, Outcome]], console: Console, took_s: float) -> None:
@@ -65,7 +65,7 @@ def _print(outcomes: list[tuple[Variant, Outcome]], console: Console, took_s: fl
     for one, outcome in outcomes:
         table.add_row(
             plain(one.name),
-            span(outcome.took_ms),
+            _time(outcome),
             "-" if outcome.first_task_ms is None else span(outcome.first_task_ms),
             span(outcome.container_s * 1000),
             f"{outcome.copies} ({outcome.copies_won})",
@@ -76,15 +76,26 @@ def _print(outcomes: list[tuple[Variant, Outcome]], console: Console, took_s: fl
     console.print(table)
     if len(outcomes) > 1:
         console.print()
-        longest = max(outcome.took_ms for _, outcome in outcomes)
+        longest = max((outcome.took_ms for _, outcome in outcomes if _succeeded(outcome)), default=0)
         for one, outcome in outcomes:
-            bar = "█" * max(1, round(_BAR * outcome.took_ms / longest))
-            console.print(plain(f"{one.name:<15} {bar:<{_BAR}} {span(outcome.took_ms)}"))
+            bar = "█" * max(1, round(_BAR * outcome.took_ms / longest)) if _succeeded(outcome) else ""
+            console.print(plain(f"{one.name:<15} {bar:<{_BAR}} {_time(outcome)}"))
     for one, outcome in outcomes:
         for rescale in outcome.rescales:
             got = f"got {rescale.got}: {rescale.why}" if rescale.why else f"{rescale.got} are there: goes on"
             what = f"after {span(rescale.at_ms)} {rescale.cause}: {rescale.before} -> {rescale.wanted} executors"
             console.print(plain(f"{one.name}: {what}, {got}"))
-        if outcome.state != "SUCCEEDED":
+        for unmet in outcome.unmet:
+            console.print(plain(f"{one.name}: after {span(unmet.at_ms)} {unmet.wish}: {unmet.why}", "yellow"))
+        if not _succeeded(outcome):
             console.print(plain(f"{one.name}: {outcome.state}: {outcome.reason}", "red"))
     console.print(plain(f"trace {first.digest[:16]}, {first.events:,} events; simulated in {took_s:.1f} s"))
+
+
+def _succeeded(outcome: Outcome) -> bool:
+    return outcome.state == "SUCCEEDED"
+
+
+def _time(outcome: Outcome) -> str:
+    """A job that did not come to its end has no time to compare."""
+    return span(outcome.took_ms) if _succeeded(outcome) else outcome.state.lower()

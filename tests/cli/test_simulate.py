@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tests.cli.conftest import Run
@@ -29,6 +30,15 @@ def test_a_job_that_fails_has_an_exit_code(tmp_path: Path, yarnspec: Run) -> Non
     assert "as written: FAILED: only 4 of at least 9 executors" in ran.out
 
 
+def test_a_job_that_fails_is_not_shown_as_a_quick_one(tmp_path: Path, yarnspec: Run) -> None:
+    """By Spark's rules it starts with the four that come."""
+    ran = yarnspec("simulate", _file(tmp_path, "{min: 9, max: 9}"), "--compare")
+    row, bar, *_ = (line.split() for line in ran.out.splitlines() if line.startswith("as written"))
+    assert row[2:4] == ["failed", "-"]
+    assert bar[2:] == ["failed"]
+    assert any("█" in line for line in ran.out.splitlines() if line.startswith("Spark's rules"))
+
+
 def test_aliases_among_the_options_are_told_of(tmp_path: Path, yarnspec: Run) -> None:
     alias = "options: {jobmanager.adaptive-scheduler.submission.resource-wait-timeout: 4 min}\n"
     ran = yarnspec("simulate", _file(tmp_path, "{count: 2}", alias))
@@ -43,3 +53,18 @@ def test_a_rescale_under_way_tells_how_many_executors_are_there(tmp_path: Path, 
     ran = yarnspec("simulate", _file(tmp_path, "{min: 2, max: 2}", scale))
     assert ran.code == 0
     assert "2 -> 9 executors, 4 are there: goes on" in ran.out
+
+
+def test_what_is_asked_for_in_vain_is_told(tmp_path: Path, yarnspec: Run) -> None:
+    """Not all hosts may be blocked, there is no room for so many executors, and the job ends before the last one."""
+    quick = "{rescale_cooldown: 1 s, rescale_stabilization: 1 s, rescale_max_delay: 0}"
+    wishes = "block: [{host: host1, at: 3 s}, {host: host2, at: 4 s, for: 1 s}, {host: host2, at: 1 h}]\n"
+    scale = f"scale: [{{at: 5 s, min: 40, max: 50}}]\noptions: {{resources: {quick}}}\n"
+    path = _file(tmp_path, "{count: 2}", wishes + scale)
+    ran = yarnspec("simulate", path)
+    assert ran.code == 0
+    assert "as written: after 4 s block host2: refused: " in ran.out
+    assert "as written: after 5 s scale to 40 to 50 executors: in the end it waits: " in ran.out
+    assert "as written: after 1 h 0 min block host2: the job had ended" in ran.out
+    (run,) = json.loads(yarnspec("simulate", path, "-o", "json").out)["runs"]
+    assert [one["at_ms"] for one in run["unmet"]] == [4_000, 5_000, 3_600_000]

@@ -81,6 +81,11 @@ jobs:
         (LEAST + "block: [{host: hots1}]\n", 7, "block[0].host: there is no host 'hots1'. Did you mean 'host1'"),
         (LEAST + "scale: [{min: 4, max: 3}]\n", 7, "scale[0].max: 'max' must be 4 or more"),
         (LEAST.replace("count: 2}\nexec", "count: 2, from: 4 s}\nexec"), 2, "hosts[0].from: it says when"),
+        (LEAST.replace("count: 2}\nexec", "arrives: 9 s, dies: 9 s}\nexec"), 2, "hosts[0].dies: it must be later than"),
+        (LEAST.replace("2}\nexec", "3, every: 5 s, dies: 8 s}\nexec"), 2, "hosts[0].dies: it must be later than"),
+        (LEAST + "options: {blocklist.never_hosts: [[a]]}\n", 7, "options.blocklist.never_hosts: it must be one value"),
+        (LEAST + "options: {resources.min_executors: 3}\n", 7, "options.resources.min_executors: write it in exec"),
+        (LEAST + "options:\n  resources: {max_executors: 3}\n", 8, "options.resources.max_executors: write it in exec"),
         (LEAST + "seed: 1\nseed: 2\n", 8, "'seed' is there twice"),
         (LEAST + "sede: 1\n", 7, "sede: there is no such key. Did you mean 'seed'"),
         (LEAST + "  x: [\n", 7, "this is not YAML"),
@@ -96,6 +101,20 @@ def test_a_mistake_names_its_line_and_key(text: str, line: int, words: str) -> N
     assert words in str(refused.value)
 
 
+def test_an_option_may_have_a_list() -> None:
+    text = LEAST + "options:\n  blocklist:\n    never_hosts: [host1, host2]\n"
+    assert read_scenario(text, "a.yaml").plan.settings.blocks.never == ("host1", "host2")
+
+
+def test_options_that_the_simulator_does_not_use_are_told() -> None:
+    options = (
+        "{recovery.enabled: true, am.skein_memory: 2g, history.retention: 1 d, placement.tags: a, detector.noise: 1 s}"
+    )
+    warnings = read_scenario(LEAST + f"options: {options}\n", "a.yaml").warnings
+    told = ["am.skein_memory", "history.retention", "placement.tags", "recovery.enabled"]
+    assert warnings == tuple(f"a.yaml: options.{name} has no effect: the simulator does not use it" for name in told)
+
+
 def test_an_empty_file_is_no_scenario() -> None:
     with pytest.raises(UsageError, match="it is empty"):
         read_scenario("# nothing\n", "a.yaml")
@@ -105,5 +124,5 @@ def test_an_empty_file_is_no_scenario() -> None:
 def test_the_shipped_scenarios_are_scenarios(path: Path) -> None:
     assert len(SHIPPED) == 3
     found = read_scenario(path.read_text(encoding="utf-8"), path.name, seed=7)
-    assert found.plan.seed == 7
+    assert (found.plan.seed, found.warnings) == (7, ())
     assert len({msgspec.json.encode(one.plan.settings) for one in variants(found)}) == 4

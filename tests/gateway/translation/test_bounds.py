@@ -53,7 +53,16 @@ def test_a_plain_line_has_none() -> None:
         (["--max-executors", "-1"], "--max-executors: '-1' must be a whole number, 1 or more"),
         (["--max-executors", "many"], "'many' must be a whole number"),
         (["--min-executors", "1", "--max-executors", "5", "--num-executors", "3"], "leave --num-executors out"),
-        (["--max-executors", "5", "--conf", f"{INSTANCES}=3"], "leave --num-executors out"),
+        (["--max-executors", "5", "--conf", f"{INSTANCES}=3"], f"leave {INSTANCES} (--conf) out"),
+        (
+            ["--set", "resources.max_executors=5", "--num-executors", "3"],
+            "resources.max_executors and --num-executors: ",
+        ),
+        (
+            ["--set", "resources.min_executors=5", "--num-executors", "3"],
+            "resources.min_executors: at least 5 executors are more than the 3 that are asked for at most (--num-exec",
+        ),
+        (["--min-executors", "3"], f"for at most ({INSTANCES} (default)); --max-executors asks for more"),
     ],
 )
 def test_bounds_that_make_no_sense_are_refused(line: list[str], words: str) -> None:

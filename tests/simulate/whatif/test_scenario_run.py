@@ -90,7 +90,7 @@ jobs:
 
 def test_executors_move_to_hosts_that_come_and_no_task_runs_twice() -> None:
     outcome = simulate(read_scenario(MOVES, "moves").plan)
-    assert [one.why for one in outcome.rescales] == ["4 executors moved"]
+    assert [(one.why, one.wanted, one.got) for one in outcome.rescales] == [("4 executors moved", 8, 8)]
     assert outcome.failed_attempts == 0
 
 
@@ -122,6 +122,13 @@ def test_short_tasks_that_begin_beside_a_long_one_are_looked_at_as_often_as_alon
     )
     beside = simulate(read_scenario(LONG.replace("WORK", "10 h").replace("tasks: 40", "tasks: 1") + short, "x").plan)
     assert beside.copies_won
+
+
+def test_a_stage_that_no_other_reads_runs_as_well() -> None:
+    job = "      - {tasks: 20, work: 1 min}\n      - {tasks: 4, parents: []}\n      - {tasks: 4}\n"
+    outcome = simulate(read_scenario(LONG.replace("      - {tasks: 40, work: WORK}\n", job), "unread").plan)
+    assert outcome.state == "SUCCEEDED"
+    assert outcome.took_ms > 2 * 60_000  # twice a minute on ten slots
 
 
 def test_below_the_least_the_scenario_ends_as_the_application_would() -> None:

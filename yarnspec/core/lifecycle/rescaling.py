@@ -316,13 +316,16 @@ class Rescaling:
 
     @property
     def _moved(self) -> str:
-        return f"{self._moves.moved} executors moved"
+        moved = self._moves.moved
+        return f"{moved} executor{'' if moved == 1 else 's'} moved"
 
     def _end(self, have: int, why: str) -> list[Command]:
+        # After a move the surplus ones are still there, until they are idle.
+        got = min(have, self._wanted) if self._moving and self._wanted is not None else have
         self._wanted, self._moving = None, False
         self._timers.cancel(QUIET_TIMER)
         self._peak = max(self._peak, have) if have >= self._before else have
-        return [EndRescale(number=self._number, got=have, why=why, reason=f"{why} ({self._containers.summary()})")]
+        return [EndRescale(number=self._number, got=got, why=why, reason=f"{why} ({self._containers.summary()})")]
 
     def _quiet_from(self, now_ms: int) -> list[Command]:
         return [self._timers.set(QUIET_TIMER, now_ms + QUIET_MS, "the rescale ends when nothing more comes")]

@@ -9,12 +9,14 @@ import msgspec
 
 from yarnspec.core.messages.events import ScaleRequested
 from yarnspec.core.messages.settings import Settings
-from yarnspec.core.options.placement import ResourcesSettings
-from yarnspec.gateway.simulation.scenario_file import WhatIfScenario, core_settings
+from yarnspec.gateway.simulation.scenario_file import WhatIfScenario
 from yarnspec.options import load
 from yarnspec.simulate.whatif.plan import SimulationPlan
 
+_NO_CAPS = ("speculation.max_share_of_stage=1", "speculation.max_share_of_application=1")
+"""Neither Spark nor the proposal limits how many tasks are copied."""
 _SPARKS = (
+    *_NO_CAPS,
     "detector.kind=execution-time",
     "detector.check_interval=100 ms",
     "detector.baseline_ratio=0.9",
@@ -24,6 +26,7 @@ _SPARKS = (
 )
 """Spark 4's defaults of spark.speculation: a task is slow at 3 times the median when 9 of 10 tasks have ended."""
 _PROPOSED = (
+    *_NO_CAPS,
     "detector.kind=execution-time",
     "detector.check_interval=1 s",
     "detector.baseline_ratio=0.75",
@@ -37,7 +40,6 @@ class Variant(NamedTuple):
     """A scenario under some rules."""
 
     name: str
-    about: str
     plan: SimulationPlan
 
 
@@ -45,8 +47,8 @@ def variants(scenario: WhatIfScenario) -> list[Variant]:
     """The scenario as its file has it, and under the other rules."""
     plan = scenario.plan
     core = plan.settings
-    spark = _without_bounds(core_settings(load(None, _SPARKS, {}).options, core))
-    proposed = msgspec.structs.replace(core_settings(load(None, _PROPOSED, {}).options, core), resources=core.resources)
+    own_start = msgspec.structs.replace(core.resources, min_executors=0, max_executors=0, move_executors=False)
+    spark = msgspec.structs.replace(_by(_SPARKS, core), resources=own_start)
     nothing = msgspec.structs.replace(
         core,
         speculation=msgspec.structs.replace(core.speculation, enabled=False),
@@ -56,12 +58,16 @@ def variants(scenario: WhatIfScenario) -> list[Variant]:
     wishes = tuple(one for one in plan.wishes if not isinstance(one[1], ScaleRequested))
     without_scale = replace(plan, settings=spark, wishes=wishes)
     return [
-        Variant("as written", "the scenario with its own options", plan),
-        Variant("Spark's rules", "spark.speculation, and its rule for the start", without_scale),
-        Variant("Flink's rules", "the execution-time detector with its defaults", replace(plan, settings=proposed)),
-        Variant("no speculation", "neither copies nor blocks by itself", replace(plan, settings=nothing)),
+        Variant("as written", plan),
+        Variant("Spark's rules", without_scale),
+        Variant("Flink's rules", replace(plan, settings=_by(_PROPOSED, core))),
+        Variant("no speculation", replace(plan, settings=nothing)),
     ]
 
 
-def _without_bounds(settings: Settings) -> Settings:
-    return msgspec.structs.replace(settings, resources=ResourcesSettings())
+def _by(rules: tuple[str, ...], core: Settings) -> Settings:
+    """The scenario's settings with other rules for slow tasks and slow hosts."""
+    options = load(None, rules, {}).options
+    return msgspec.structs.replace(
+        core, detector=options.detector, blocks=options.blocklist, speculation=options.speculation
+    )

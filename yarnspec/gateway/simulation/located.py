@@ -95,7 +95,10 @@ class Section:
                 for name, value, refuse in Section(node, f"{self.where}.{key}", self._file).settings():
                     yield f"{key}.{name}", value, refuse
             else:
-                yield key, str(node.value), partial(self.refuse, node=node, key=key)
+                listed = node.value if isinstance(node, yaml.SequenceNode) else [node]
+                if not all(isinstance(one, yaml.ScalarNode) for one in listed):
+                    self.refuse("it must be one value, or a list of values", node, key)
+                yield key, ",".join(str(one.value) for one in listed), partial(self.refuse, node=node, key=key)
 
 
 def read_yaml(text: str, file: str) -> Section:

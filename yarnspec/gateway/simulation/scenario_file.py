@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -22,14 +23,27 @@ from yarnspec.simulate.world.scenario import HostPlan, JobPlan, StagePlan
 
 _MEMORY_MB = 1024
 _SKEWED = 5
+_GROUPS = ("placement", "resources", "executor", "speculation", "detector", "blocklist")
+_UNUSED = (
+    "placement.mode",
+    "placement.host_attribute",
+    "placement.constraint",
+    "placement.tags",
+    "placement.spread_tasks",
+    "placement.task_seed",
+    "placement.locality_weight",
+    "blocklist.cluster_directory",
+    "blocklist.cluster_refresh",
+)
+"""Options of these groups that describe what the simulator does not have."""
+_ELSEWHERE = {"resources.min_executors", "resources.max_executors"}
 MOST_HOSTS, MOST_TASKS = 50_000, 1_000_000
 
 
 class WhatIfScenario(NamedTuple):
-    """A file's scenario. ``options`` are yarnspec's, as the file has them; ``warnings`` tells of aliases in them."""
+    """A file's scenario. ``warnings`` tells of aliases among its options, and of those without effect."""
 
     plan: SimulationPlan
-    options: Options
     warnings: tuple[str, ...]
 
 
@@ -74,7 +88,12 @@ def read_scenario(text: str, file: str, seed: int | None = None) -> WhatIfScenar
         task_fails=faults.task_fails,
         fetch_fails=faults.fetch_fails,
     )
-    return WhatIfScenario(plan, settings.options, loaded.warnings)
+    unused = [
+        f"{file}: options.{name} has no effect: the simulator does not use it"
+        for name in sorted(loaded.asked)
+        if name.split(".")[0] not in _GROUPS or name in _UNUSED
+    ]
+    return WhatIfScenario(plan, (*loaded.warnings, *unused))
 
 
 class _Faults(NamedTuple):
@@ -86,7 +105,6 @@ class _Faults(NamedTuple):
 
 class _ReadExecutors(NamedTuple):
     core: Settings
-    options: Options
     container_ms: tuple[int, int]
 
 
@@ -95,9 +113,12 @@ def _options(top: Section) -> yarnspec_options.Loaded:
     given: list[str] = []
     for name, value, refuse in section.settings() if section is not None else ():
         try:
-            _load([f"{name}={value}"])
+            asked = _load([f"{name}={value}"]).asked
         except UsageError as error:
             refuse(error.message.removeprefix("--set: "))
+            raise AssertionError from error
+        if asked & _ELSEWHERE:
+            refuse("write it in executors: min, max")
         given.append(f"{name}={value}")
     return _load(given)
 
@@ -106,7 +127,7 @@ def _load(settings: list[str]) -> yarnspec_options.Loaded:
     return yarnspec_options.load(None, settings, {}, settings_source="scenario")
 
 
-def core_settings(options: Options, base: Settings) -> Settings:
+def _core_settings(options: Options, base: Settings) -> Settings:
     """The core's settings with other options."""
     return msgspec.structs.replace(
         base,
@@ -126,8 +147,8 @@ def _executors(top: Section, options: Options) -> tuple[_ReadExecutors, int, _Fa
         raise AssertionError
     section.only("count", "min", "max", "cores", "container_after", "never_comes", "die")
     cores = section.read("cores", 1, count)
-    least = section.read("min", options.resources.min_executors, partial(count, least=0))
-    most = section.read("max", options.resources.max_executors, partial(count, least=0))
+    least = section.read("min", 0, partial(count, least=0))
+    most = section.read("max", 0, partial(count, least=0))
     wanted = section.read("count", most or 2, count)
     if most and "count" in section and wanted != most:
         section.refuse("'count' and 'max' both say how many executors are asked for: give one", key="count")
@@ -152,7 +173,7 @@ def _executors(top: Section, options: Options) -> tuple[_ReadExecutors, int, _Fa
         initial_executors=wanted, executor_memory_mb=_MEMORY_MB, executor_vcores=cores,
         recovery=RecoverySettings(enabled=False),
     )  # fmt: skip
-    return _ReadExecutors(core_settings(options, base), options, (delays[0], delays[1])), cores, faults
+    return _ReadExecutors(_core_settings(options, base), (delays[0], delays[1])), cores, faults
 
 
 def _hosts(top: Section) -> tuple[HostLife, ...]:
@@ -172,6 +193,8 @@ def _hosts(top: Section) -> tuple[HostLife, ...]:
                 section.refuse("it says when the host is slow: add 'slow', or write 'arrives' or 'dies'", key=key)
         if until_ms and until_ms <= from_ms:
             section.refuse("it must be later than 'from'", key="until")
+        if 0 <= dies_ms <= arrives_ms + (how_many - 1) * every_ms:
+            section.refuse("it must be later than the last one arrives: both count from the start", key="dies")
         speeds: tuple[tuple[int, float], ...] = ((0, slow),) if not from_ms else ((0, 1.0), (from_ms, slow))
         if until_ms:
             speeds += ((until_ms, 1.0),)
@@ -200,9 +223,10 @@ def _jobs(top: Section, rng: random.Random) -> tuple[JobPlan, ...]:
         if not listed:
             section.refuse("it must have stages", key="stages")
         for number_, one in enumerate(listed):
-            stages.append(_stage(one, first, number_, last=number_ == len(listed) - 1, rng=rng))
+            stages.append(_stage(one, first, number_, rng))
             tasks += len(stages[-1].work_ms)
-        jobs.append(JobPlan(len(jobs), tuple(stages)))
+        read = {parent for stage in stages for parent in stage.parents}
+        jobs.append(JobPlan(len(jobs), tuple(_written(stage) if stage.stage in read else stage for stage in stages)))
     if not jobs:
         top.refuse("there must be jobs: a list with 'stages'", key="jobs")
     if tasks > MOST_TASKS:
@@ -210,7 +234,12 @@ def _jobs(top: Section, rng: random.Random) -> tuple[JobPlan, ...]:
     return tuple(jobs)
 
 
-def _stage(section: Section, first: int, own: int, *, last: bool, rng: random.Random) -> StagePlan:
+def _written(stage: StagePlan) -> StagePlan:
+    """A stage that another one reads; any other gives results, and runs as well."""
+    return replace(stage, flags=stage.flags | StageFlag.MAP)
+
+
+def _stage(section: Section, first: int, own: int, rng: random.Random) -> StagePlan:
     section.only("tasks", "works", "work", "skewed", "input", "parents", "python", "commits")
     works = section.items("works", duration)
     tasks = section.read("tasks", len(works), partial(count, most=MOST_TASKS))
@@ -224,8 +253,7 @@ def _stage(section: Section, first: int, own: int, *, last: bool, rng: random.Ra
     parents = section.items("parents", partial(count, least=0)) if "parents" in section else ([own - 1] if own else [])
     if any(one >= own for one in parents):
         section.refuse("a stage reads only stages before it, which are numbered from 0 in their job", key="parents")
-    flags = StageFlag(0) if last else StageFlag.MAP
-    flags |= StageFlag.PYTHON if section.read("python", default=False, convert=truth) else StageFlag(0)
+    flags = StageFlag.PYTHON if section.read("python", default=False, convert=truth) else StageFlag(0)
     flags |= StageFlag.COMMITS if section.read("commits", default=False, convert=truth) else StageFlag(0)
     sizes = [_SKEWED if skewed and rng.random() < skewed else 1 for _ in range(tasks)]
     return StagePlan(

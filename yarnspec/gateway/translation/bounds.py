@@ -21,6 +21,7 @@ _WAIT = "spark.scheduler.maxRegisteredResourcesWaitingTime"
 _DYNAMIC = "spark.dynamicAllocation."
 _WITHOUT_END = 2**31 - 1
 _MIN, _MAX, _COUNT = "--min-executors", "--max-executors", "--num-executors"
+_MIN_OPTION, _MAX_OPTION = "resources.min_executors", "resources.max_executors"
 
 
 class Bounded(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,25 +39,27 @@ def bounded(request: SubmitRequest, given: Mapping[str, str], origins: Mapping[s
     if not least and not most:
         return Bounded(options=options)
     dynamic = dynamic_allocation(given)
-    explicit = origins.get(_INSTANCES, "").startswith("--")
-    if most and explicit:
-        named = f"{_MIN}, {_MAX} and {_COUNT}" if least else f"{_MAX} and {_COUNT}"
-        raise UsageError(f"{named}: {_MAX} says how many executors are asked for; leave {_COUNT} out")
+    least_by = _MIN if request.min_executors is not None else _MIN_OPTION
+    most_by = _MAX if request.max_executors is not None else _MAX_OPTION
+    counted_by = _named(_INSTANCES, origins)
+    if most and origins.get(_INSTANCES, "").startswith("--"):
+        named = f"{least_by}, {most_by} and {counted_by}" if least else f"{most_by} and {counted_by}"
+        raise UsageError(f"{named}: {most_by} says how many executors are asked for; leave {counted_by} out")
     if not most:
         most = _most_of_spark(given, dynamic=dynamic)
+        most_by = _named(f"{_DYNAMIC}maxExecutors", origins) if dynamic else counted_by
     least = least or 1
     if least > most:
         raise UsageError(
-            f"{_MIN}: at least {least} executors are more than the {most} that are asked for at most "
-            f"({_MAX}, or {_COUNT} without it)"
+            f"{least_by}: at least {least} executors are more than the {most} that are asked for at most ({most_by}); "
+            f"{_MAX} asks for more"
         )
     if dynamic:
         properties = {f"{_DYNAMIC}minExecutors": str(least), f"{_DYNAMIC}maxExecutors": str(most)}
     else:
         properties = {_INSTANCES: str(most)}
     without_effect = [
-        f"{key} ({origins[key]}) has no effect: {_MIN} and {_MAX} (resources.min_executors, resources.max_executors) "
-        "say how many executors"
+        f"{key} ({origins[key]}) has no effect: {_MIN} and {_MAX} ({_MIN_OPTION}, {_MAX_OPTION}) say how many executors"
         for key in (*properties, _RATIO, _WAIT)
         if key in given and given[key] != properties.get(key)
     ]
@@ -87,6 +90,12 @@ def dynamic_bounds(given: Mapping[str, str]) -> tuple[int, int] | None:
 
 def _count(flag: int | str | None, name: str, option: int) -> int:
     return option if flag is None else whole_number(str(flag), name)
+
+
+def _named(key: str, origins: Mapping[str, str]) -> str:
+    """A property of Spark's as the user wrote it."""
+    origin = origins.get(key, "default")
+    return origin if origin.startswith("--") and origin != "--conf" else f"{key} ({origin})"
 
 
 def _most_of_spark(given: Mapping[str, str], *, dynamic: bool) -> int:

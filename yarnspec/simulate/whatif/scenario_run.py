@@ -35,6 +35,15 @@ class Rescale:
 
 
 @dataclass(frozen=True, slots=True)
+class Unmet:
+    """Something that the scenario asks for and that did not happen, or not before the end."""
+
+    at_ms: int
+    wish: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """The outcome of a scenario. Times are virtual; ``digest`` is the hash over every event and command."""
 
@@ -56,6 +65,7 @@ class Outcome:
     wasted_ms: int
     blocked_hosts: int
     rescales: tuple[Rescale, ...]
+    unmet: tuple[Unmet, ...]
     events: int
     commands: int
     digest: str
@@ -86,6 +96,10 @@ class Simulation:
         self._there: set[str] = set()
         self._blocked: set[str] = set()
         self._rescales: list[Rescale] = []
+        self._unmet: list[Unmet] = []
+        self._scaled_ms = 0
+        self._bounds_asked = ""
+        self._waits_for = ""
         self._finished: cm.FinishApplication | cm.AbandonAttempt | None = None
 
     def run(self) -> Outcome:
@@ -119,10 +133,21 @@ class Simulation:
             wasted_ms=ledger.wasted_ms,
             blocked_hosts=len(self._blocked),
             rescales=tuple(self._rescales),
+            unmet=self._unmet_wishes(),
             events=self._trace.events,
             commands=self._trace.commands,
             digest=self._trace.digest,
         )
+
+    def _unmet_wishes(self) -> tuple[Unmet, ...]:
+        ended_ms = self._clock.now_ms - START_MS
+        late = [(at_ms, _said(wish)) for at_ms, wish in self._plan.wishes if at_ms > ended_ms]
+        unmet = [*self._unmet, *(Unmet(at_ms, wish, "the job had ended") for at_ms, wish in late if wish)]
+        if self._bounds_asked and self._waits_for.startswith(self._bounds_asked):
+            unmet.append(
+                Unmet(self._scaled_ms, f"scale to {self._bounds_asked}", f"in the end it waits: {self._waits_for}")
+            )
+        return tuple(sorted(unmet, key=lambda one: one.at_ms))
 
     def _begin(self) -> None:
         self._tell(
@@ -172,6 +197,12 @@ class Simulation:
                     self._finished = command
                 case cm.BlockHost(host=host, level="application" | "cluster"):
                     self._blocked.add(host)
+                case cm.RefuseBlock(kind="block") | cm.RefuseScale():
+                    self._unmet.append(Unmet(now_ms - START_MS, _said(event), f"refused: {command.reason}"))
+                case cm.ChangeBounds(least=least, most=most):
+                    self._scaled_ms, self._bounds_asked = now_ms - START_MS, f"{least} to {most} executors"
+                case cm.EnterPhase(waits_for=waits_for) if not isinstance(event, ev.DriverStopping):
+                    self._waits_for = waits_for
                 case cm.BeginRescale():
                     self._rescales.append(Rescale(now_ms - START_MS, command.cause, command.before, command.wanted))
                 case cm.EndRescale():
@@ -228,6 +259,15 @@ class Simulation:
                     self._cluster.release(command.executor_id)
                 case cm.RemoveExecutor():
                     self._executor_goes(command.executor_id)
+
+
+def _said(wish: ev.Event) -> str:
+    match wish:
+        case ev.BlockRequested(host=host):
+            return f"block {host}"
+        case ev.ScaleRequested(least=least, most=most):
+            return f"scale to {least} to {most} executors"
+    return ""  # the end of a block
 
 
 def simulate(plan: SimulationPlan) -> Outcome:
