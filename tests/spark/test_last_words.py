@@ -68,7 +68,7 @@ def test_javas_stack_is_left_out(tmp_path: Path) -> None:
         )
     )
     assert found.splitlines()[-1] == ": org.apache.spark.SparkException: Job aborted due to stage failure"
-    assert exception_line(found).startswith("py4j.protocol.Py4JJavaError")
+    assert exception_line(found) == "org.apache.spark.SparkException: Job aborted due to stage failure"
 
 
 def test_a_long_traceback_keeps_both_ends_and_its_exception(tmp_path: Path) -> None:
@@ -130,3 +130,31 @@ def test_long_source_lines_and_messages_without_a_traceback_are_shortened(tmp_pa
 def test_a_text_without_its_middle_says_how_much_is_missing() -> None:
     assert without_middle("short", 10) == "short"
     assert without_middle("0123456789ab", 10) == "01234 … (2 bytes left out) … 789ab"
+
+
+CLASS = "org.apache.spark.api.python.PythonException: "
+BEGINS = "[PYTHON_EXCEPTION] An exception was thrown from the Python worker: Traceback (most recent call last):\n"
+FRAMES_OF_TASK = '  File "job.py", line 7, in f\n    return int(row)\n           ^^^^^^^^\n'
+ENDS = "\n SQLSTATE: 38000\n\tat org.apache.spark.api.python.BasePythonRunner.read(PythonRunner.scala:1)\n"
+BAD_ROW = f"{CLASS}{BEGINS}{FRAMES_OF_TASK}ValueError: bad row"
+WORKER = "pyspark.errors.exceptions.captured.PythonException: An exception was thrown from the Python worker:\n"
+PARSE = f"Traceback (most recent call last):\n{FRAMES_OF_TASK}RuntimeError: parse failed\n"
+COUNT = "py4j.protocol.Py4JJavaError: An error occurred while calling o132.count.\n: org.apache.spark.SparkException: "
+LOST = "Job aborted due to stage failure: Lost task 1.3 in stage 0.0 (TID 7) (w1 executor 1): "
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (f"{WORKER}{PARSE}", "RuntimeError: parse failed"),
+        (
+            f"{COUNT}[FAILED_READ_FILE.FILE_NOT_EXIST] no /pq.\nRun REFRESH.\nCaused by: java.io.IOException: gone\n",
+            "org.apache.spark.SparkException: [FAILED_READ_FILE.FILE_NOT_EXIST] no /pq.",
+        ),
+        (f"{COUNT}{LOST}{BAD_ROW}{ENDS}", f"org.apache.spark.SparkException: {LOST}ValueError: bad row"),
+        (f"etl.LoadError: no\nCaused by: {WORKER}{PARSE}", "etl.LoadError: no"),
+        (f"etl.LoadError: a child said:\n{PARSE}", "etl.LoadError: a child said:"),
+    ],
+)
+def test_of_an_error_that_spark_passes_on_the_reason_is_that_error(text: str, why: str) -> None:
+    assert exception_line(of_error(ProgramError(FRAMES, text))) == why

@@ -8,9 +8,14 @@ from pathlib import Path
 
 import msgspec
 
+from yarnspec.observe.forms.told import why_failed
+
 _HEADER = "Traceback (most recent call last)"
 # A line of Spark's log, of a Java stack, or what Python prints between two tracebacks.
 _AFTER_MESSAGE = re.compile(r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d |\t(at |\.\.\. )|Caused by: |Driver stacktrace:")
+# Errors that tell of another one: of a task, or of the JVM.
+_OF_SPARK = ("py4j.", "pyspark.")
+_OF_THE_JVM = ": "
 _JAVA_STACK = re.compile(r"\t(at |\.\.\. )|Driver stacktrace:")
 # Lines that may follow the first one of an exception's text. After others the program went on.
 _STILL_THE_END = re.compile(rf"\W|$|{_AFTER_MESSAGE.pattern}")
@@ -70,9 +75,13 @@ def last_lines(log: Path, begins: int = 0, count: int = _LAST_LINES) -> str:
 
 
 def exception_line(traceback: str) -> str:
-    """The line of a traceback that names the exception."""
+    """The line of a traceback that names the exception; where Spark only passes one on, the line that names that."""
     header, *lines = traceback.splitlines()
-    return without_middle(next((line for line in lines if not line.startswith(" ")), header), REASON_BYTES)
+    named, *rest = list(itertools.dropwhile(lambda line: line.startswith(" "), lines)) or [header]
+    if named.startswith(_OF_SPARK):
+        passed_on = rest if rest and rest[0].startswith(_OF_THE_JVM) else [named, *rest]
+        named = why_failed("\n".join(passed_on).removeprefix(_OF_THE_JVM))
+    return without_middle(named, REASON_BYTES)
 
 
 def last_line(words: str) -> str:
