@@ -158,3 +158,24 @@ LOST = "Job aborted due to stage failure: Lost task 1.3 in stage 0.0 (TID 7) (w1
 )
 def test_of_an_error_that_spark_passes_on_the_reason_is_that_error(text: str, why: str) -> None:
     assert exception_line(of_error(ProgramError(FRAMES, text))) == why
+
+
+def test_the_error_that_the_last_one_came_of_is_kept_whatever_frames_are_left_out() -> None:
+    long = f'  File "/{"d" * 400}/a.py", line 5, in deep\n    deep()\n'
+    text = (
+        f"{WORKER}Traceback (most recent call last):\n{long * 40}ValueError: bad rôw 77: expected int\n\n"
+        "The above exception was the direct cause of the following exception:\n\n"
+        f"Traceback (most recent call last):\n{long * 9}RuntimeError: parse failed\n"
+    )
+    found = of_error(ProgramError(FRAMES, text))
+    assert len(found.encode()) <= SHOWN_BYTES
+    lines = [line for line in found.splitlines() if line.strip() and not line.startswith(" ")]
+    assert lines == [
+        "Traceback (most recent call last):",
+        WORKER.rstrip(),
+        "Traceback (most recent call last):",
+        "ValueError: bad rôw 77: expected int",
+        "The above exception was the direct cause of the following exception:",
+        "Traceback (most recent call last):",
+        "RuntimeError: parse failed",
+    ]

@@ -119,10 +119,34 @@ def _traceback(frames: list[str], message: list[str]) -> str:
 
 
 def _fewer_lines(lines: list[str], count: int, limit_bytes: int) -> list[str]:
-    if len(lines) > count:
-        half = count // 2
-        lines = [*lines[:half], f"  ({len(lines) - 2 * half} lines left out)", *lines[-half:]]
-    return without_middle("\n".join(_short_lines(lines)), limit_bytes).splitlines()
+    """At most about ``count`` lines: as many from both ends as the limit allows, and what :func:`_telling` keeps."""
+    lines = _short_lines(lines)
+    fewer = lines
+    for half in range(count // 2, 0, -1):
+        if len(lines) > 2 * half:
+            fewer = [*lines[:half], *_telling(lines[half:-half], count), *lines[-half:]]
+        if len("\n".join(fewer).encode("utf-8", "replace")) <= limit_bytes:
+            return fewer
+    return without_middle("\n".join(fewer), limit_bytes).splitlines()
+
+
+def _telling(lines: list[str], count: int) -> list[str]:
+    """The lines that name an error, or say how the next one came of it, unless they are many."""
+    if sum(map(_tells, lines)) > count:
+        return [_left_out(len(lines))]
+    return [
+        line
+        for tells, run in itertools.groupby(lines, _tells)
+        for line in (run if tells else [_left_out(len(list(run)))])
+    ]
+
+
+def _tells(line: str) -> bool:
+    return not line.startswith((" ", "\t"))
+
+
+def _left_out(lines: int) -> str:
+    return f"  ({lines} line{'s' if lines != 1 else ''} left out)"
 
 
 def _short_lines(lines: list[str]) -> list[str]:
