@@ -88,6 +88,31 @@ def test_logs_without_a_traceback(tmp_path: Path) -> None:
     assert (last_line(""), last_line("b\nc\n")) == ("", "c")
 
 
+MAIN = 'Exception in thread "main" java.lang.'
+STACK = "\tat org.yarnspec.driver.ProgramSubmit.main(ProgramSubmit.java:35)\n"
+
+
+@pytest.mark.parametrize(
+    ("log", "why"),
+    [
+        (
+            f":: USE VERBOSE\n{MAIN}RuntimeException: [unresolved dependency: org.example#none;1.0: not found]\n",
+            "java.lang.RuntimeException: [unresolved dependency: org.example#none;1.0: not found]",
+        ),
+        (f"{MAIN}Error: two\nlines\n", "java.lang.Error: two lines"),
+        (
+            f"{MAIN}Error: no\n{STACK}Caused by: a.B: x\n{STACK}Caused by: a.C: full\n\t... 9 more\n",
+            "java.lang.Error: no, caused by a.C: full",
+        ),
+        (f"{MAIN}Error: a.C: full\n{STACK}Caused by: a.C: full\n", "java.lang.Error: a.C: full"),
+    ],
+)
+def test_of_a_jvm_that_an_error_ended_the_reason_is_that_error(tmp_path: Path, log: str, why: str) -> None:
+    said = last_lines(wrote(tmp_path, f"{log}{STACK * 30}26/11/21 03:14:18 INFO ShutdownHookManager: Shutdown\n"))
+    assert "ProgramSubmit.java" not in said
+    assert last_line(said) == why
+
+
 HUGE = f"first words {'x' * 3_000_000} last words"
 FRAMES = ('  File "/app/etl.py", line 9, in <module>\n    main()\n',)
 JAVA = "Py4JJavaError: calling o37\n: SparkException: aborted\n" + "\tat org.Class.method(A.scala:1)\n" * 90_000

@@ -16,6 +16,8 @@ _AFTER_MESSAGE = re.compile(r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d |\t(at |\.\.\. )|Cau
 # Errors that tell of another one: of a task, or of the JVM.
 _OF_SPARK = ("py4j.", "pyspark.")
 _OF_THE_JVM = ": "
+_END_OF_THE_JVM = 'Exception in thread "main" '
+_CAUSE = "Caused by: "
 _JAVA_STACK = re.compile(r"\t(at |\.\.\. )|Driver stacktrace:")
 # Lines that may follow the first one of an exception's text. After others the program went on.
 _STILL_THE_END = re.compile(rf"\W|$|{_AFTER_MESSAGE.pattern}")
@@ -70,8 +72,9 @@ def last_traceback(log: Path, begins: int = 0, *, at_the_end: bool = False) -> s
 
 
 def last_lines(log: Path, begins: int = 0, count: int = _LAST_LINES) -> str:
-    """The last lines of a log, none of those before its byte ``begins``."""
-    return without_middle("\n".join(_short_lines(tail(log, begins)[-count:])), SHOWN_BYTES)
+    """The last lines of a log without Java's stack, none of those before its byte ``begins``."""
+    lines = [line for line in tail(log, begins) if not _JAVA_STACK.match(line)]
+    return without_middle("\n".join(_short_lines(lines[-count:])), SHOWN_BYTES)
 
 
 def exception_line(traceback: str) -> str:
@@ -85,8 +88,16 @@ def exception_line(traceback: str) -> str:
 
 
 def last_line(words: str) -> str:
-    """The last line of an output's end."""
-    return without_middle("".join(words.strip().splitlines()[-1:]), REASON_BYTES)
+    """The last line of an output's end; of a JVM that died of an error that error, and what caused it first of all."""
+    lines = words.strip().splitlines()
+    died = [number for number, line in enumerate(lines) if line.startswith(_END_OF_THE_JVM)]
+    if not died:
+        return without_middle("".join(lines[-1:]), REASON_BYTES)
+    error, *after = lines[died[-1] :]
+    text = itertools.takewhile(lambda line: not _AFTER_MESSAGE.match(line), after)
+    said = " ".join([error.removeprefix(_END_OF_THE_JVM), *text])
+    cause = next((line.removeprefix(_CAUSE) for line in reversed(after) if line.startswith(_CAUSE)), "")
+    return without_middle(said if cause in said else f"{said}, caused by {cause}", REASON_BYTES)
 
 
 def tail(log: Path, begins: int = 0, limit_bytes: int = _READ_BYTES) -> list[str]:
