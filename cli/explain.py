@@ -37,7 +37,10 @@ def command(*, application: str, task: str | None, host: str | None, form: Form,
     found slow is judged again by time alone, without inputs, and so is a host's speed.
     """
     if (task is None) == (host is None):
-        message = "explain what? Give --task STAGE.INDEX or --host HOST"
+        message = (
+            "explain what? Give --task STAGE.INDEX or --host HOST. "
+            f"An overview: yarnspec status {application}, or the page: yarnspec report {application}"
+        )
         raise click.UsageError(message)
     with Application.from_id(application, settings=settings) as found:
         explanation = found.explain(task=task, host=host)

@@ -130,7 +130,9 @@ class TestExplain:
 
     @pytest.mark.usefixtures("negotiator")
     def test_wrong_input(self, yarnspec: Run) -> None:
-        assert yarnspec("explain", APP).code == 2
+        ran = yarnspec("explain", APP)
+        assert ran.code == 2
+        assert f"yarnspec status {APP}, or the page: yarnspec report {APP}" in " ".join(ran.err.split())
         assert yarnspec("explain", APP, "--task", "1.2", "--host", "h").code == 2
         assert "STAGE.INDEX" in yarnspec("explain", APP, "--task", "12").err
         assert (yarnspec("explain", APP, "--task", "9.9").code, yarnspec("explain", APP, "--host", "h").code) == (5, 5)

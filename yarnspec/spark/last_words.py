@@ -8,9 +8,16 @@ from pathlib import Path
 
 import msgspec
 
+from yarnspec.observe.forms.told import why_failed
+
 _HEADER = "Traceback (most recent call last)"
 # A line of Spark's log, of a Java stack, or what Python prints between two tracebacks.
 _AFTER_MESSAGE = re.compile(r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d |\t(at |\.\.\. )|Caused by: |Driver stacktrace:")
+# Errors that tell of another one: of a task, or of the JVM.
+_OF_SPARK = ("py4j.", "pyspark.")
+_OF_THE_JVM = ": "
+_END_OF_THE_JVM = 'Exception in thread "main" '
+_CAUSE = "Caused by: "
 _JAVA_STACK = re.compile(r"\t(at |\.\.\. )|Driver stacktrace:")
 # Lines that may follow the first one of an exception's text. After others the program went on.
 _STILL_THE_END = re.compile(rf"\W|$|{_AFTER_MESSAGE.pattern}")
@@ -65,19 +72,32 @@ def last_traceback(log: Path, begins: int = 0, *, at_the_end: bool = False) -> s
 
 
 def last_lines(log: Path, begins: int = 0, count: int = _LAST_LINES) -> str:
-    """The last lines of a log, none of those before its byte ``begins``."""
-    return without_middle("\n".join(_short_lines(tail(log, begins)[-count:])), SHOWN_BYTES)
+    """The last lines of a log without Java's stack, none of those before its byte ``begins``."""
+    lines = [line for line in tail(log, begins) if not _JAVA_STACK.match(line)]
+    return without_middle("\n".join(_short_lines(lines[-count:])), SHOWN_BYTES)
 
 
 def exception_line(traceback: str) -> str:
-    """The line of a traceback that names the exception."""
+    """The line of a traceback that names the exception; where Spark only passes one on, the line that names that."""
     header, *lines = traceback.splitlines()
-    return without_middle(next((line for line in lines if not line.startswith(" ")), header), REASON_BYTES)
+    named, *rest = list(itertools.dropwhile(lambda line: line.startswith(" "), lines)) or [header]
+    if named.startswith(_OF_SPARK):
+        passed_on = rest if rest and rest[0].startswith(_OF_THE_JVM) else [named, *rest]
+        named = why_failed("\n".join(passed_on).removeprefix(_OF_THE_JVM))
+    return without_middle(named, REASON_BYTES)
 
 
 def last_line(words: str) -> str:
-    """The last line of an output's end."""
-    return without_middle("".join(words.strip().splitlines()[-1:]), REASON_BYTES)
+    """The last line of an output's end; of a JVM that died of an error that error, and what caused it first of all."""
+    lines = words.strip().splitlines()
+    died = [number for number, line in enumerate(lines) if line.startswith(_END_OF_THE_JVM)]
+    if not died:
+        return without_middle("".join(lines[-1:]), REASON_BYTES)
+    error, *after = lines[died[-1] :]
+    text = itertools.takewhile(lambda line: not _AFTER_MESSAGE.match(line), after)
+    said = " ".join([error.removeprefix(_END_OF_THE_JVM), *text])
+    cause = next((line.removeprefix(_CAUSE) for line in reversed(after) if line.startswith(_CAUSE)), "")
+    return without_middle(said if cause in said else f"{said}, caused by {cause}", REASON_BYTES)
 
 
 def tail(log: Path, begins: int = 0, limit_bytes: int = _READ_BYTES) -> list[str]:
@@ -110,10 +130,34 @@ def _traceback(frames: list[str], message: list[str]) -> str:
 
 
 def _fewer_lines(lines: list[str], count: int, limit_bytes: int) -> list[str]:
-    if len(lines) > count:
-        half = count // 2
-        lines = [*lines[:half], f"  ({len(lines) - 2 * half} lines left out)", *lines[-half:]]
-    return without_middle("\n".join(_short_lines(lines)), limit_bytes).splitlines()
+    """At most about ``count`` lines: as many from both ends as the limit allows, and what :func:`_telling` keeps."""
+    lines = _short_lines(lines)
+    fewer = lines
+    for half in range(count // 2, 0, -1):
+        if len(lines) > 2 * half:
+            fewer = [*lines[:half], *_telling(lines[half:-half], count), *lines[-half:]]
+        if len("\n".join(fewer).encode("utf-8", "replace")) <= limit_bytes:
+            return fewer
+    return without_middle("\n".join(fewer), limit_bytes).splitlines()
+
+
+def _telling(lines: list[str], count: int) -> list[str]:
+    """The lines that name an error, or say how the next one came of it, unless they are many."""
+    if sum(map(_tells, lines)) > count:
+        return [_left_out(len(lines))]
+    return [
+        line
+        for tells, run in itertools.groupby(lines, _tells)
+        for line in (run if tells else [_left_out(len(list(run)))])
+    ]
+
+
+def _tells(line: str) -> bool:
+    return not line.startswith((" ", "\t"))
+
+
+def _left_out(lines: int) -> str:
+    return f"  ({lines} line{'s' if lines != 1 else ''} left out)"
 
 
 def _short_lines(lines: list[str]) -> list[str]:

@@ -84,14 +84,17 @@ def test_free_cores_are_told_where_the_scheduler_counts_them(watched: Watched) -
     assert free == [one.vcores - one.used_vcores for one in watched.made_hosts]
 
 
-def test_why_containers_do_not_come(watched: Watched) -> None:
+def test_why_containers_do_not_come_is_told_from_the_second_look_on(watched: Watched) -> None:
     watched.after(0)
     watched.pending = "Queue's AM resource limit exceeded"
+    assert watched.after(5) == []
     assert watched.after(5) == [events.PendingExplained(reason="Queue's AM resource limit exceeded")]
     assert watched.after(5) == []
     watched.waiting = False
     assert watched.after(5) == [events.PendingExplained(reason="")]
-    assert watched.asked.count("pending") == 2
+    assert watched.asked.count("pending") == 3
+    watched.waiting = True
+    assert watched.after(5) == []
 
 
 def test_a_resource_manager_that_is_away_is_asked_again(watched: Watched) -> None:

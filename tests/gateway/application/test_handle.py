@@ -155,6 +155,20 @@ class TestStatus:
         assert document.final is not None
         assert (document.final.exit_code, document.final.reason) == (1, "ValueError")
 
+    def test_one_that_was_killed_has_no_phase_and_no_rescale_that_goes_on(
+        self, application: Application, cluster: HandMadeCluster
+    ) -> None:
+        growing = commands.BeginRescale(number=1, cause="new requirements", wanted=4, before=2, reason="asked")
+        executing = commands.EnterPhase(phase="executing", reason="a job began")
+        cluster.record(STARTED, executing, growing)
+        cluster.made_rm.reports[APP] = report("KILLED", "KILLED", finished_ms=1_700_000_009_000)
+        resources = application.status().resources
+        assert resources is not None
+        assert (resources.phase, resources.since_ms) == ("failed", 1_700_000_009_000)
+        assert [(one.end_ms, one.why) for one in resources.rescales] == [
+            (1_700_000_009_000, "the application ended")
+        ]  # fmt: skip
+
     def test_containers_of_earlier_attempts_are_there(self, application: Application, cluster: HandMadeCluster) -> None:
         cluster.record(STARTED, EXECUTOR_STARTED)
         cluster.record(STARTED, epoch=2)

@@ -47,3 +47,12 @@ def test_with_bounds_they_are_said() -> None:
     world.run(*world.wanted())
     world.tell(ev.JobStarted(job=0, stages=(0,)))
     assert words(world, 4, 4) == "executing for 2 s; 4 executors, at least 2, at most 4"
+
+
+def test_after_the_end_there_is_nothing_to_wait_for() -> None:
+    world = World(initial_executors=1)
+    world.start()
+    world.driver_ready()
+    world.run(*world.wanted())
+    world.tell(ev.DriverFinished(exit_code=1, traceback="", reason="no"))
+    assert words(world, 0, 1) == ""

@@ -77,8 +77,21 @@ def test_each_change_is_a_line_and_nothing_else() -> None:
             "stage 0 runs 4 tasks: count",
             "warning: careful",
         ],
-        [f"{APP}: SUCCEEDED", "not blocked any more: h", "stage 0 is done: count"],
+        ["not blocked any more: h", "stage 0 is done: count", f"{APP}: SUCCEEDED"],
     ]
+
+
+def test_what_happened_is_told_before_the_end_that_came_after_it() -> None:
+    executing = msgspec.structs.replace(RUNNING, phase="executing", running_containers=2, stages=(stage(3, 1),))
+    further = msgspec.structs.replace(executing, stages=(stage(2, 1), stage(3, 4)))
+    finishing = msgspec.structs.replace(further, phase="finishing", stages=(stage(2, 4), stage(3, 4)))
+    leaving = msgspec.structs.replace(finishing, running_containers=1)
+    failed = msgspec.structs.replace(stage(3, 1), state="FAILED")
+    killed = msgspec.structs.replace(executing, state="KILLED", phase="ended", stages=(failed,))
+    assert list(changes(executing, further)) == ["stage 3 is done: count", "stage 2 runs 4 tasks: count"]
+    assert list(changes(further, finishing)) == ["stage 2 is done: count", f"{APP}: RUNNING, finishing"]
+    assert list(changes(finishing, leaving)) == []
+    assert list(changes(executing, killed)) == ["stage 3 failed: count", f"{APP}: KILLED"]
 
 
 def test_what_yarn_says_again_with_other_numbers_is_said_once_and_without_details() -> None:

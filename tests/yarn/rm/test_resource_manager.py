@@ -273,6 +273,29 @@ def test_attempts_and_containers() -> None:
     assert (found.host, found.http_address, found.memory_mb) == ("h2", "h2:2", 256)
 
 
+@pytest.mark.parametrize(
+    ("condition", "where"),
+    [
+        ("nm.yarn.io/host=[127.0.0.2]", "on 127.0.0.2"),
+        ("nm.yarn.io/host=[h1,h2]", "on h1,h2"),
+        ("rm.yarn.io/disk=[ssd]", "where rm.yarn.io/disk=ssd"),
+    ],
+)
+def test_a_container_that_has_to_come_on_another_host_is_told_plainly(condition: str, where: str) -> None:
+    said = (
+        f'Node does not match partition or placement constraints, unsatisfied PC expression="node,EQ,{condition}", '
+        "target-type=NODE_ATTRIBUTE"
+    )
+    answers = {
+        f"{CLUSTER}/apps/{APPLICATION}": {"app": app()},
+        f"{CLUSTER}/scheduler/app-activities/{APPLICATION}": {
+            "allocations": [{"diagnostic": said}, {"diagnostic": "Request does not need more resource"}]
+        },
+    }
+    with rm(answers) as (manager, _):
+        assert manager.why_pending(APPLICATION) == f"YARN has given no container {where} yet"
+
+
 def test_why_pending_is_the_schedulers_own_words() -> None:
     activities = {
         "appActivities": {

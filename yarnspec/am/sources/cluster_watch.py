@@ -48,6 +48,7 @@ class ClusterWatch:
         self._next_look_s = 0.0
         self._next_pending_look_s = time.monotonic() + _PENDING_LOOK_S
         self._pending_reason = ""
+        self._waited = False
         self.watcher = Watcher("cluster-watch", self._step, 0.1)
 
     @property
@@ -86,7 +87,11 @@ class ClusterWatch:
             self._post(events.HostsReported(hosts=hosts))
 
     def _look_at_pending(self) -> None:
-        reason = self._rm.why_pending(self._application_id) if self._waiting() else ""
+        waits = self._waiting()
+        why = self._rm.why_pending(self._application_id) if waits else ""
+        # A container takes a moment to come: at the first look that is nothing to tell.
+        reason = why if self._waited else ""
+        self._waited = waits
         if reason != self._pending_reason:
             self._pending_reason = reason
             self._post(events.PendingExplained(reason=reason))

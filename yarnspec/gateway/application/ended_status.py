@@ -5,7 +5,14 @@ from __future__ import annotations
 import msgspec
 
 from yarnspec.core.messages.commands import EXIT_FAILED, EXIT_KILLED
-from yarnspec.observe.forms.document import ContainerStatus, Final, Links, StatusDocument
+from yarnspec.observe.forms.document import (
+    ContainerStatus,
+    Final,
+    Links,
+    ResourcesStatus,
+    StatusDocument,
+)
+from yarnspec.observe.forms.resource_words import ENDED_PHASES
 from yarnspec.yarn.rm.rm_reports import ApplicationReport as Report
 
 _EXIT_CODES = {"SUCCEEDED": 0, "FAILED": EXIT_FAILED, "KILLED": EXIT_KILLED}
@@ -103,6 +110,28 @@ def _closed(document: StatusDocument) -> StatusDocument:
         running_containers=0,
         pending_reason="",
         tasks=msgspec.structs.replace(document.tasks, running=0),
+        resources=_closed_resources(document),
+    )
+
+
+def _closed_resources(document: StatusDocument) -> ResourcesStatus | None:
+    """No record tells the end of an application that was killed: its phase and its last rescale ended with it."""
+    resources, end_ms = document.resources, document.finished_ms
+    if resources is None or resources.phase in ENDED_PHASES:
+        return resources
+    return msgspec.structs.replace(
+        resources,
+        phase="finished" if document.state == "SUCCEEDED" else "failed",
+        since_ms=resources.since_ms if end_ms is None else end_ms,
+        have=0,
+        sufficient=0,
+        desired=0,
+        waits_for="",
+        until_ms=None,
+        rescales=tuple(
+            one if one.end_ms is not None else msgspec.structs.replace(one, end_ms=end_ms, why="the application ended")
+            for one in resources.rescales
+        ),
     )
 
 

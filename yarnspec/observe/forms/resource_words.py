@@ -6,15 +6,20 @@ from yarnspec.core.messages.commands import RULE_WORDS
 from yarnspec.observe.forms.document import AskStatus, ResourcesStatus
 from yarnspec.observe.forms.moments import span
 
+ENDED_PHASES = ("finished", "failed")
+
 _SHOWN_ASKS = 4
 _SHOWN_NAMES = 4
 
 
 def resources_in_words(resources: ResourcesStatus, wanted: int, now_ms: int) -> str:
-    """The phase, for how long, and what the application waits for; ``wanted``: how many executors are asked for."""
+    """The phase, for how long, and what the application waits for; nothing after its end.
+
+    ``wanted``: how many executors are asked for.
+    """
+    if resources.phase in ENDED_PHASES:
+        return ""
     words = f"{resources.phase.replace('_', ' ')} for {span(now_ms - resources.since_ms)}"
-    if resources.phase in ("finished", "failed"):
-        return words
     if resources.phase != "created":
         words += f"; {resources.have} executor{'s' if resources.have != 1 else ''}"
     if resources.sufficient:

@@ -193,11 +193,15 @@ class Picture:
 
 
 def changes(before: StatusDocument | None, now: StatusDocument) -> Iterator[str]:
-    """The lines that are worth telling when one status follows another."""
+    """The lines that are worth telling when one status follows another, in the order in which it happened.
+
+    No time tells that order. So a state in which all comes to its end is told last, and any other one first.
+    """
     was = before or StatusDocument(application_id=now.application_id, state="")
-    if state_in_words(was) != state_in_words(now):
-        yield f"{now.application_id}: {state_in_words(now)}"
-    if not now.ended:
+    state = [f"{now.application_id}: {state_in_words(now)}"] if state_in_words(was) != state_in_words(now) else []
+    ends = now.ended or now.phase == "finishing"
+    if not ends:
+        yield from state
         yield from _needs(was, now)
     blocked_before = {one.host for one in was.blocked_hosts}
     blocked_now = {one.host: one.reason for one in now.blocked_hosts}
@@ -208,12 +212,10 @@ def changes(before: StatusDocument | None, now: StatusDocument) -> Iterator[str]
     for said in (_copies, _kept):
         if said(now) and said(was) != said(now):
             yield said(now)
-    known = {(one.stage, one.stage_attempt): one.state for one in was.stages}
-    for stage in now.stages:
-        if known.get((stage.stage, stage.stage_attempt)) != stage.state:
-            words = {"RUNNING": f"runs {stage.tasks} tasks", "SUCCEEDED": "is done", "FAILED": "failed"}
-            yield f"stage {stage_number(stage)} {words[stage.state]}: {short_stage(stage.name)}"
+    yield from _stages(was, now)
     yield from (f"{_WARNING}{warning}" for warning in now.warnings if warning not in was.warnings)
+    if ends:
+        yield from state
 
 
 def state_in_words(document: StatusDocument) -> str:
@@ -284,6 +286,15 @@ def stage_number(stage: StageStatus) -> str:
 def short_stage(name: str) -> str:
     """A stage's name without the directories of the program's file, which are long and say nothing on YARN."""
     return _DIRECTORIES.sub("", visible(name))
+
+
+def _stages(was: StatusDocument, now: StatusDocument) -> Iterator[str]:
+    """Stages that have ended before those that run now, which may have waited for them."""
+    known = {(one.stage, one.stage_attempt): one.state for one in was.stages}
+    for stage in sorted(now.stages, key=lambda one: one.state == "RUNNING"):
+        if known.get((stage.stage, stage.stage_attempt)) != stage.state:
+            words = {"RUNNING": f"runs {stage.tasks} tasks", "SUCCEEDED": "is done", "FAILED": "failed"}
+            yield f"stage {stage_number(stage)} {words[stage.state]}: {short_stage(stage.name)}"
 
 
 def _needs(was: StatusDocument, now: StatusDocument) -> Iterator[str]:

@@ -215,7 +215,7 @@ class ResourceManager(Closing):
         return rm_documents.containers(document)
 
     def why_pending(self, application_id: str) -> str:
-        """Why an application's containers (or its AM) do not come, in the scheduler's words; empty: nothing said."""
+        """Why an application's containers (or its AM) do not come, as the scheduler says; empty: it says nothing."""
         report = self.application(application_id)
         if report.ended:
             return ""

@@ -6,6 +6,7 @@ values. All of that is read here.
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -23,7 +24,12 @@ from yarnspec.yarn.rm.rm_reports import (
 _SHOWN_REASONS = 3
 _USUAL_TYPES = frozenset({"memory-mb", "vcores"})
 # The answers of app-activities until the scheduler's next round for the application is recorded.
-_NO_ACTIVITY = frozenset({"waiting for display", "waiting for next allocation"})
+_NO_ACTIVITY = frozenset({"waiting for display", "waiting for next allocation", "request does not need more resource"})
+# What the scheduler says of each host that is not the one on which a container is asked for.
+_ELSEWHERE = re.compile(
+    r"Node does not match partition or placement constraints, unsatisfied PC expression="
+    r'"node,EQ,(?P<key>[^="]+)=\[(?P<values>[^]"]*)\]", target-type=NODE_ATTRIBUTE'
+)
 
 
 def _list(value: Any) -> list[Any]:
@@ -254,7 +260,7 @@ def containers(document: Mapping[str, Any]) -> tuple[ContainerReport, ...]:
 
 
 def activities(document: Mapping[str, Any]) -> str:
-    """The most frequent reasons in ``/scheduler/app-activities``, the scheduler's words."""
+    """The most frequent reasons in ``/scheduler/app-activities``, in the scheduler's words or in plainer ones."""
     counts: dict[str, int] = {}
     for text in _diagnostics(document):
         counts[text] = counts.get(text, 0) + 1
@@ -267,9 +273,15 @@ def _diagnostics(value: Any) -> Iterator[str]:
         for key, inner in value.items():
             if key in {"diagnostic", "diagnostics"} and isinstance(inner, str):
                 if inner.strip() and inner.strip().lower() not in _NO_ACTIVITY:
-                    yield " ".join(inner.split())
+                    yield _ELSEWHERE.sub(_awaited_there, " ".join(inner.split()))
             else:
                 yield from _diagnostics(inner)
     elif isinstance(value, list):
         for inner in value:
             yield from _diagnostics(inner)
+
+
+def _awaited_there(said: re.Match[str]) -> str:
+    key, values = said["key"], said["values"]
+    where = f"on {values}" if key.endswith("/host") else f"where {key}={values}"
+    return f"YARN has given no container {where} yet"
