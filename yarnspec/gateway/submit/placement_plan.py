@@ -275,7 +275,7 @@ def rules(constraint: str, placement: PlacementInEffect) -> tuple[str, ...]:
     if placement.spread:
         wait = format_duration(placement.spread_wait_ms)
         wider = "one other host, then on any of the emptiest, then anywhere"
-        wider = "another host below the limit" if most else wider
+        wider = "one other host, then on any host below the limit" if most else wider
         said.append(
             "soft: spread (the application's id decides between equal hosts). "
             f"What does not come within {wait} may come on {wider}"
