@@ -168,7 +168,7 @@ def test_the_rules_say_what_gives_way_and_what_does_not() -> None:
         "hard: python=3",
         "hard: at most 2 executors on one host",
         "soft: spread (the application's id decides between equal hosts). What does not come within 4 s may come on "
-        "any host below the limit",
+        "one other host, then on any host below the limit",
     )
     assert "hard: at most 1 executor on one host" in rules("", msgspec.structs.replace(off, max_per_host=1))
 
