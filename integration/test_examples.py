@@ -48,8 +48,9 @@ def test_examples_run_as_they_are(batch: int, submit: Submit, archive: Path) -> 
     ]
     for (name, each), submission in zip(examples, submissions, strict=True):
         result = submission.wait(240).expect(0)
-        assert result.stdout.strip(), f"{name} has printed nothing"
-        assert each.says in result.stdout, f"{name} has printed {result.stdout[-2000:]}"
+        if each.says is not None:
+            assert result.stdout.strip(), f"{name} has printed nothing"
+            assert each.says in result.stdout, f"{name} has printed {result.stdout[-2000:]}"
 
 
 def test_the_table_tells_of_every_example_and_of_no_other() -> None:
