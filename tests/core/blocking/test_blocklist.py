@@ -16,6 +16,7 @@ from yarnspec.core.messages.commands import (
     SetTimer,
     UnblockHost,
     UpdatePlacement,
+    Warn,
 )
 
 H2, H3, H4, H5 = HOSTS
@@ -318,7 +319,10 @@ def test_automatic_blocks_give_way_to_what_people_block_over_the_share() -> None
 
 def test_a_users_block_does_not_give_way(world: World) -> None:
     world.block(H3)
-    assert world.tell(hosts(h2="LOST", h4="LOST", h5="LOST")) == []
+    (warned,) = world.tell(hosts(h2="LOST", h4="LOST", h5="LOST"))
+    assert isinstance(warned, Warn)
+    assert warned.reason == "all running hosts that may be used are blocked: 2 containers wait"
+    assert blocked(world) == [H3]
 
 
 def test_unblocking_what_is_not_blocked_is_refused(world: World) -> None:
