@@ -263,6 +263,7 @@ HANDLED = "echo 'Traceback (most recent call last):'; echo '  File \"a.py\", lin
         ({"exit_code": 3}, "echo later; exit 3", "later"),
         ({"exit_code": None}, "echo later; exit 3", "later"),
         ({"exit_code": 3}, "exit 3", "ValueError: handled"),
+        ({"exit_code": 1}, r"printf '\n== SQL (line 1) ==\nselect 1/0\n       ^^^\n\n'; exit 1", "ValueError: handled"),
         ({"exit_code": 3}, r"printf ': of Spark\n\tat a.B\nCaused by: c\n\n'; exit 3", "ValueError: handled"),
     ],
 )

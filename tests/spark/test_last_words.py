@@ -177,6 +177,10 @@ LOST = "Job aborted due to stage failure: Lost task 1.3 in stage 0.0 (TID 7) (w1
             "org.apache.spark.SparkException: [FAILED_READ_FILE.FILE_NOT_EXIST] no /pq.",
         ),
         (f"{COUNT}{LOST}{BAD_ROW}{ENDS}", f"org.apache.spark.SparkException: {LOST}ValueError: bad row"),
+        (
+            "pyspark.errors.ParseException: \n[PARSE_SYNTAX_ERROR] at 'selct'.\n\n== SQL ==\nselct 1\n^^^\n",
+            "pyspark.errors.ParseException: [PARSE_SYNTAX_ERROR] at 'selct'.",
+        ),
         (f"etl.LoadError: no\nCaused by: {WORKER}{PARSE}", "etl.LoadError: no"),
         (f"etl.LoadError: a child said:\n{PARSE}", "etl.LoadError: a child said:"),
     ],

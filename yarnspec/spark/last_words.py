@@ -65,10 +65,23 @@ def last_traceback(log: Path, begins: int = 0, *, at_the_end: bool = False) -> s
         return ""
     after = lines[starts[-1] + 1 :]
     frames = list(itertools.takewhile(lambda line: line.startswith(" "), after))
-    if at_the_end and not all(_STILL_THE_END.match(line) for line in after[len(frames) + 1 :]):
+    if at_the_end and _went_on(after[len(frames) + 1 :]):
         return ""
     message = list(itertools.takewhile(lambda line: not _AFTER_MESSAGE.match(line), after[len(frames) :]))
     return _traceback(frames, message)
+
+
+def _went_on(lines: list[str]) -> bool:
+    """Whether these lines after the first one of an exception's text are more than the rest of that text."""
+    in_sql = False
+    for line in lines:
+        if in_sql:
+            in_sql = not line.lstrip().startswith("^")
+        elif line.startswith("== SQL"):
+            in_sql = True
+        elif not _STILL_THE_END.match(line):
+            return True
+    return False
 
 
 def last_lines(log: Path, begins: int = 0, count: int = _LAST_LINES) -> str:
@@ -83,7 +96,10 @@ def exception_line(traceback: str) -> str:
     named, *rest = list(itertools.dropwhile(lambda line: line.startswith(" "), lines)) or [header]
     if named.startswith(_OF_SPARK):
         passed_on = rest if rest and rest[0].startswith(_OF_THE_JVM) else [named, *rest]
-        named = why_failed("\n".join(passed_on).removeprefix(_OF_THE_JVM))
+        why = why_failed("\n".join(passed_on).removeprefix(_OF_THE_JVM))
+        # The text of an error of SQL's parser begins on the next line.
+        more = next((line for line in rest if line.strip()), "") if why.endswith(":") and why == named.rstrip() else ""
+        named = f"{why} {more.strip()}".rstrip()
     return without_middle(named, REASON_BYTES)
 
 

@@ -226,6 +226,16 @@ def test_the_wait_counts_from_the_call_that_told_the_resource_manager() -> None:
     assert (timer.name, timer.at_ms) == (SPREAD_TIMER, world.now_ms + WAIT_MS)
 
 
+def test_a_host_that_gives_a_container_late_is_one_like_all_others() -> None:
+    """It gave one when it was not asked any more: then it is silent no more, though its room has not grown."""
+    world = begun(executors=1)
+    (host,) = targets(world)
+    late(world)
+    world.run("1", host=host)
+    world.tell(ev.TargetExecutorsChanged(count=2 * len(HOSTS)))
+    assert targets(world) == {one: 2 - (one == host) for one in HOSTS}
+
+
 def test_no_host_is_to_blame_when_all_are_silent() -> None:
     world = begun(executors=4)
     late(world)

@@ -139,6 +139,13 @@ def test_modules_beside_the_program_that_nothing_ships_are_named(beside: Path) -
     assert translated("--py-files", "jobs", "jobs/job.py").warnings == ()
 
 
+def test_a_module_of_a_shipped_package_that_the_program_imports_by_its_bare_name_is_named(beside: Path) -> None:
+    (beside / "__init__.py").write_text("")
+    (beside.parent / "main.py").write_text("import helper, jobs.late, none\n")
+    (warning,) = translated("--py-files", "jobs", "main.py").warnings
+    assert "imports helper, which is shipped as jobs.helper: import that, or name the files of" in warning
+
+
 @pytest.mark.parametrize("archive", ["hdfs:///a.zip", "local:/opt/libs", "https://h/x.whl", "a.zip", "z.zip"])
 def test_where_modules_may_have_come_otherwise_nothing_is_named(beside: Path, archive: str) -> None:
     with zipfile.ZipFile(beside.parent / "z.zip", "w") as packed:

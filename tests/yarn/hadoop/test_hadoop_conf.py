@@ -83,7 +83,10 @@ def test_a_further_file_that_may_not_be_read_is_left_out(tmp_path: Path, monkeyp
     monkeypatch.setattr(os, "access", lambda path, mode: "hiveserver2" not in str(path) and may(path, mode))
     jar = write_conf_jar(HadoopConf.from_directories([tmp_path]), tmp_path / "conf.jar", {})
     with zipfile.ZipFile(jar) as shipped:
-        assert not [name for name in shipped.namelist() if "hiveserver2" in name]
+        assert {name for name in shipped.namelist() if name.endswith("-site.xml")} == {
+            "core-site.xml",
+            f"{USERS_HADOOP_CONF}/core-site.xml",
+        }
 
 
 def test_yarn_conf_dir_alone_is_the_configuration(tmp_path: Path) -> None:
@@ -104,6 +107,10 @@ def test_site_files_beside_sparks_configuration_come_first_as_on_sparks_class_pa
     conf = HadoopConf.read(environ, sparks=spark)
     assert conf.directories == (spark, hadoop)
     assert (conf.default_fs, conf.get("a"), conf.get("yarn.resourcemanager.hostname")) == ("hdfs://other", None, "rm")
+    (spark / "spark-defaults.conf").write_text("spark.ssl.keyPassword secret\n")
+    (hadoop / "ssl-client.xml").write_text("<configuration/>\n")
+    copied = {path.name for path in write_conf_dir(conf, tmp_path / "one", {}).iterdir()}
+    assert copied == {"core-site.xml", "yarn-site.xml", "ssl-client.xml"}
     assert HadoopConf.read(environ, sparks=plain).directories == (hadoop,)
     assert HadoopConf.read(environ, sparks=tmp_path / "none").directories == (hadoop,)
 

@@ -94,7 +94,8 @@ class CandidateHosts:
         self._at_report = Ours()
         self._reports: Mapping[str, HostReport] = {}
         self._reports_before: Mapping[str, HostReport] = {}
-        self._silent: set[tuple[str, int]] = set()
+        self._silent: dict[tuple[str, int], int] = {}
+        """Hosts that gave no container of a profile, with the number of its executors there at that time."""
         self._application_id = ""
         self._turns: dict[str, int] = {}
 
@@ -110,6 +111,7 @@ class CandidateHosts:
 
     def look(self) -> Literal["", "blocks", "report"]:
         """Take over a newer report, or other blocks; what of them is new, a report first."""
+        self._hear_silent()
         seen = (self._hosts.reports_taken, self._blocked())
         if seen == self._seen:
             return ""
@@ -123,15 +125,30 @@ class CandidateHosts:
         self._at_report = self.ours()
         self._reports_before, self._reports = self._reports, {host: reports[host] for host in self.usable}
         self._silent = {
-            (host, profile)
-            for host, profile in self._silent
+            (host, profile): count
+            for (host, profile), count in self._silent.items()
             if host in reports and not self._grown(host, self._profiles.of(profile))
         }
         return "report"
 
+    def _hear_silent(self) -> None:
+        """A host that has given a container of the size since is silent no more."""
+        if self._silent:
+            ours = self.ours()
+            self._silent = {
+                (host, profile): count
+                for (host, profile), count in self._silent.items()
+                if ours.of_profile(profile)[host] <= count
+            }
+
     def new_room(self, size: ExecutorProfile) -> int:
-        """How many containers of this size more fit than by the report before, on the hosts where it is more."""
-        return sum(self._grown(host, size) for host in self.usable)
+        """How many containers of this size more fit than by the report before, as far as the limit leaves places."""
+        grown = {host: more for host in self.usable if (more := self._grown(host, size))}
+        if self._limit is None or not grown:
+            return sum(grown.values())
+        ours, limit = self.ours(), self._limit
+        places = {host: limit - ours.executors[host] - ours.leaving[host] for host in grown}
+        return sum(min(more, max(0, places[host])) for host, more in grown.items())
 
     def _grown(self, host: str, size: ExecutorProfile) -> int:
         before = max(0, _fit(self._reports_before.get(host), size))
@@ -238,7 +255,8 @@ class CandidateHosts:
         size = self._profiles.of(profile)
         blamed = any(self.room(host, size) > 0 for host in self.usable - hosts)
         if blamed:
-            self._silent.update((host, profile) for host in hosts)
+            there = self.ours().of_profile(profile)
+            self._silent.update({(host, profile): there[host] for host in hosts})
         return blamed
 
     def _turn(self, host: str) -> int:

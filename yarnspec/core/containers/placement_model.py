@@ -32,7 +32,9 @@ STEPS: tuple[Step, ...] = ("host", "another", "hosts", "anywhere")
 """Spreading is relaxed in this order, one step at a time; with a limit for each host not as far as the last one."""
 
 MOST_NAMED = 8
-"""A container is asked for on so many hosts at most: a request for a thousand names would cost the scheduler much."""
+"""Without a limit a container is asked for on so many hosts at most: thousands of names would cost the scheduler much.
+
+Under ``placement.max_per_host`` all requests together name each host so many times at most."""
 
 MOST_MOVED = 16
 """So many executors move in one rescale at most."""

@@ -19,6 +19,7 @@ from typing import Literal
 
 import msgspec
 
+from yarnspec.core.messages.settings import given_mb
 from yarnspec.errors import ClusterUnreachable, NotAllowed, ResourcesTimedOut, UsageError, YarnspecError
 from yarnspec.gateway.cluster.access import Cluster
 from yarnspec.gateway.submit.hostcheck import HostPython, run_python_on_a_host
@@ -241,10 +242,11 @@ def hosts(patient: Patient) -> Found:
     if not running:
         raise ClusterUnreachable(f"none of the {len(patient.hosts)} hosts is RUNNING")
     sizes = patient.sizes
-    executor = Size(sizes.executor.container_memory_mb, sizes.executor.cores)
-    maximum = patient.cluster.rm.maximum_allocation(patient.queue.path)
+    rm = patient.cluster.rm
+    maximum, step_mb = rm.maximum_allocation(patient.queue.path), rm.memory_step_mb()
+    executor = Size(given_mb(sizes.executor.container_memory_mb, step_mb, maximum.memory_mb), sizes.executor.cores)
     check_fits("--executor-memory: an executor of the default size", executor, running, maximum)
-    master = Size(sizes.am_memory_mb, sizes.am_vcores)
+    master = Size(given_mb(sizes.am_memory_mb, step_mb, maximum.memory_mb), sizes.am_vcores)
     check_fits("--driver-memory: an application master of the default size", master, running, maximum)
     room = sum(min(host.memory_mb // executor.memory_mb, host.vcores // executor.vcores) for host in running)
     text = (

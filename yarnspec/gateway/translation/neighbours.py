@@ -1,4 +1,4 @@
-"""Modules beside the program that it imports and that nothing ships: Spark's driver in client mode would find them."""
+"""Modules that the program imports and will not find: Spark's driver in client mode would find those beside it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EVERYWHERE = frozenset({"py4j", "pyspark", "yarnspec"})
 
 
 def warn_of_modules_left_behind(program: Named, shipped: Iterable[Named]) -> list[str]:
-    """Name modules and packages beside the program that it imports, without those that are ``shipped``.
+    """Name what the program imports and will not find: beside it and not ``shipped``, or within a shipped package.
 
     Silent where that cannot be told: for a program or an archive elsewhere, or one that cannot be read.
     """
@@ -26,15 +26,25 @@ def warn_of_modules_left_behind(program: Named, shipped: Iterable[Named]) -> lis
     path = Path(program.location)
     try:
         imported = _imported(path.read_bytes())
-        there = {name for each in shipped for name in _modules(each)}
+        listed = list(shipped)
+        there = {name for each in listed for name in _modules(each)}
+        packages = [
+            Path(each.location) for each in listed if each.place == "gateway" and is_package(Path(each.location))
+        ]
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError, zipfile.BadZipFile):
         return []  # whoever reads it next says what is wrong
     names = sorted(imported - there - sys.stdlib_module_names - _EVERYWHERE)
-    left = [beside for name in names for beside in _beside(path, name)]
+    inside = {name: package for package in packages for name in names if _beside(package / "__init__.py", name)}
+    said = [
+        f"the program imports {name}, which is shipped as {package.name}.{name}: import that, or name the files of "
+        f"{package} in --py-files"
+        for name, package in inside.items()
+    ]
+    left = [beside for name in names if name not in inside for beside in _beside(path, name)]
     if not left:
-        return []
+        return said
     called = ", ".join(each.name for each in left)
-    return [
+    return said + [
         f"the program imports {called}, which {'is' if len(left) == 1 else 'are'} beside it and not shipped: add "
         f"--py-files {','.join(map(str, left))}, unless the containers' Python has the same"
     ]

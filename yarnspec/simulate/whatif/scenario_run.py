@@ -197,8 +197,9 @@ class Simulation:
                     self._finished = command
                 case cm.BlockHost(host=host, level="application" | "cluster"):
                     self._blocked.add(host)
-                case cm.RefuseBlock(kind="block") | cm.RefuseScale():
-                    self._unmet.append(Unmet(now_ms - START_MS, _said(event), f"refused: {command.reason}"))
+                # A block that yarnspec wanted itself is no wish of the scenario's.
+                case cm.RefuseBlock(kind="block") | cm.RefuseScale() if wish := _said(event):
+                    self._unmet.append(Unmet(now_ms - START_MS, wish, f"refused: {command.reason}"))
                 case cm.ChangeBounds(least=least, most=most):
                     self._scaled_ms, self._bounds_asked = now_ms - START_MS, f"{least} to {most} executors"
                 case cm.EnterPhase(waits_for=waits_for) if not isinstance(event, ev.DriverStopping):

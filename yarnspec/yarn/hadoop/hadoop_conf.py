@@ -81,9 +81,12 @@ class HadoopConf:
         directories: tuple[Path, ...] = (),
         environ: Mapping[str, str] = os.environ,
         proxy_user: str | None = None,
+        sparks: Path | None = None,
     ) -> None:
         self.directories = directories
         """Where the files are from; of two of one name the first directory's counts."""
+        self.sparks = sparks
+        """That of the directories which is Spark's: its other files are not Hadoop's, and may hold passwords."""
         self.proxy_user = proxy_user
         """Whom the user acts for, where it is somebody else."""
         self._files = dict(files)
@@ -112,12 +115,14 @@ class HadoopConf:
                 "yarn-site.xml."
             )
         if sparks is not None and any(sparks.glob("*-site.xml")):
-            directories = (sparks, *directories)
+            return cls.from_directories((sparks, *directories), environ, sparks=sparks)
         return cls.from_directories(directories, environ)
 
     @classmethod
-    def from_directories(cls, directories: Sequence[Path], environ: Mapping[str, str] = os.environ) -> HadoopConf:
-        """Read the files of configuration directories."""
+    def from_directories(
+        cls, directories: Sequence[Path], environ: Mapping[str, str] = os.environ, *, sparks: Path | None = None
+    ) -> HadoopConf:
+        """Read the files of configuration directories; ``sparks``: the one of them that is Spark's."""
         paths: dict[str, Path] = {}
         for directory in directories:
             if not os.access(directory, os.R_OK | os.X_OK):
@@ -131,7 +136,7 @@ class HadoopConf:
             where = os.pathsep.join(map(str, directories))
             raise UsageError(f"There is none of {', '.join(SITE_FILES)} in the Hadoop configuration {where}.")
         files = {name: read_site_file(path) for name, path in paths.items()}
-        return cls(files, directories=tuple(directories), environ=environ)
+        return cls(files, directories=tuple(directories), environ=environ, sparks=sparks)
 
     def get(self, key: str, default: str | None = None) -> str | None:
         """A value with its ``${…}`` resolved: the files' one, else Hadoop's own default, else ``default``."""
@@ -183,7 +188,9 @@ class HadoopConf:
 
     def acting_for(self, user: str) -> HadoopConf:
         """This configuration, used for another user."""
-        return HadoopConf(self._files, directories=self.directories, environ=self._environ, proxy_user=user)
+        return HadoopConf(
+            self._files, directories=self.directories, environ=self._environ, proxy_user=user, sparks=self.sparks
+        )
 
     @property
     def environ(self) -> dict[str, str]:
@@ -364,11 +371,14 @@ def write_conf_jar(conf: HadoopConf, path: Path, overrides: Mapping[str, str]) -
 
 
 def write_conf_dir(conf: HadoopConf, path: Path, overrides: Mapping[str, str]) -> Path:
-    """A configuration directory (0700) with everything of the user's one and our overrides, for a JVM of ours."""
+    """A configuration directory (0700) with everything of the user's one and our overrides, for a JVM of ours.
+
+    Of Spark's directory it has the site files only.
+    """
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.chmod(0o700)
     rendered = conf.rendered_files(overrides)
-    for directory in conf.directories:
+    for directory in (each for each in conf.directories if each != conf.sparks):
         for source in directory.iterdir():
             # Whatever else Hadoop's client may look for beside the site files: ssl-client.xml, log4j settings, ….
             if source.name in rendered or not source.is_file() or source.stat().st_size > _MAX_COPIED_FILE_BYTES:
