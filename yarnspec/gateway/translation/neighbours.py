@@ -44,9 +44,10 @@ def warn_of_modules_left_behind(program: Named, shipped: Iterable[Named]) -> lis
     if not left:
         return said
     called = ", ".join(each.name for each in left)
-    return said + [
+    return [
+        *said,
         f"the program imports {called}, which {'is' if len(left) == 1 else 'are'} beside it and not shipped: add "
-        f"--py-files {','.join(map(str, left))}, unless the containers' Python has the same"
+        f"--py-files {','.join(map(str, left))}, unless the containers' Python has the same",
     ]
 
 
