@@ -26,9 +26,11 @@ class ContainerProcess:
 
     @property
     def application_id(self) -> str:
-        """The application of its container: `container_[eEPOCH_]CLUSTER_NUMBER_ATTEMPT_CONTAINER`."""
-        parts = self.container_id.split("_")
-        return f"application_{parts[-4]}_{parts[-3]}"
+        """The application of its container: `container_[eEPOCH_]CLUSTER_NUMBER_ATTEMPT_CONTAINER`.
+
+        Empty for a container of a unit test that runs at the same time.
+        """
+        return "_".join(["application", *parts[-4:-2]]) if len(parts := self.container_id.split("_")) > 4 else ""
 
     @property
     def host(self) -> str:
