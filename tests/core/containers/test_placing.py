@@ -227,11 +227,13 @@ def test_the_wait_counts_from_the_call_that_told_the_resource_manager() -> None:
 
 
 def test_a_host_that_gives_a_container_late_is_one_like_all_others() -> None:
-    """It gave one when it was not asked any more: then it is silent no more, though its room has not grown."""
-    world = begun(executors=1)
+    """It is silent no more from the next report on, though its room has not grown."""
+    free = dict.fromkeys(HOSTS, 8)
+    world = begun(free=free, executors=1)
     (host,) = targets(world)
     late(world)
     world.run("1", host=host)
+    world.tell(report(free | {host: 7}))
     world.tell(ev.TargetExecutorsChanged(count=2 * len(HOSTS)))
     assert targets(world) == {one: 2 - (one == host) for one in HOSTS}
 

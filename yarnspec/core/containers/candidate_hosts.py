@@ -111,7 +111,6 @@ class CandidateHosts:
 
     def look(self) -> Literal["", "blocks", "report"]:
         """Take over a newer report, or other blocks; what of them is new, a report first."""
-        self._hear_silent()
         seen = (self._hosts.reports_taken, self._blocked())
         if seen == self._seen:
             return ""
@@ -127,19 +126,11 @@ class CandidateHosts:
         self._silent = {
             (host, profile): count
             for (host, profile), count in self._silent.items()
-            if host in reports and not self._grown(host, self._profiles.of(profile))
+            if host in reports
+            and self._at_report.of_profile(profile)[host] <= count
+            and not self._grown(host, self._profiles.of(profile))
         }
         return "report"
-
-    def _hear_silent(self) -> None:
-        """A host that has given a container of the size since is silent no more."""
-        if self._silent:
-            ours = self.ours()
-            self._silent = {
-                (host, profile): count
-                for (host, profile), count in self._silent.items()
-                if ours.of_profile(profile)[host] <= count
-            }
 
     def new_room(self, size: ExecutorProfile) -> int:
         """How many containers of this size more fit than by the report before, as far as the limit leaves places."""
