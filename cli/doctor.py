@@ -12,6 +12,7 @@ from rich.text import Text
 from yarnspec.cli.printing import Form, output_option, plain, print_document, settings_options, stdout_console
 from yarnspec.gateway.submit.doctor import PYTHON_ON_HOSTS, STEPS, Check, Patient, examine, exit_code
 from yarnspec.options import Options
+from yarnspec.units import counted
 
 _STYLES = {"ok": "green", "warning": "yellow", "failed": "bold red", "skipped": "dim"}
 _STATE_WIDTH = max(map(len, _STYLES))
@@ -89,5 +90,5 @@ def _summary(checks: list[Check]) -> str:
     if failed:
         return f"yarnspec: a submit cannot work yet: {', '.join(failed)}"
     if warnings:
-        return f"yarnspec: a submit can work; {warnings} warning{'s' if warnings > 1 else ''}"
+        return f"yarnspec: a submit can work; {counted(warnings, 'warning')}"
     return "yarnspec: all is well"

@@ -1,4 +1,4 @@
-"""Durations and sizes as people write them: ``5 min``, ``30s``, ``7 d``; ``512m``, ``1g``, ``2 GiB``."""
+"""Durations, sizes and counts as people write them: ``5 min``; ``512m``, ``2 GiB``; ``1 task``, ``2 tasks``."""
 
 from __future__ import annotations
 
@@ -54,6 +54,11 @@ def format_size(size_bytes: int) -> str:
         if size_bytes and size_bytes % _SIZE_BYTES[unit] == 0:
             return f"{size_bytes // _SIZE_BYTES[unit]}{unit}"
     return f"{size_bytes}b"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """So many of something: ``1 task``, ``1,200 tasks``. ``many``: the plural where it is not ``one`` and an s."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def _parse(text: str, units: dict[str, int], kind: str, examples: str, default_unit: str = "") -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from yarnspec.observe.forms.told import why_failed
+from yarnspec.units import counted
 
 _HEADER = "Traceback (most recent call last)"
 # A line of Spark's log, of a Java stack, or what Python prints between two tracebacks.
@@ -173,7 +174,7 @@ def _tells(line: str) -> bool:
 
 
 def _left_out(lines: int) -> str:
-    return f"  ({lines} line{'s' if lines != 1 else ''} left out)"
+    return f"  ({counted(lines, 'line')} left out)"
 
 
 def _short_lines(lines: list[str]) -> list[str]:

@@ -32,6 +32,7 @@ from yarnspec.core.messages.commands import Command, PlacementRule, RelaxPlaceme
 from yarnspec.core.messages.events import HostReport
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
+from yarnspec.units import counted
 
 SPREAD_TIMER = "placement-spread"
 
@@ -164,15 +165,17 @@ class Placing:
         if not rest:
             return []
         if self._limit is None:
-            return [Warn(reason=f"{none}: {_said(rest, 'container waits', 'containers wait')}", about="no host suits")]
+            return [
+                Warn(reason=f"{none}: {counted(rest, 'container waits', 'containers wait')}", about="no host suits")
+            ]
         leaving, hosts = self._candidates.ours().leaving.total(), len(self._candidates.usable)
-        ending = _said(leaving, "that is given up has not ended", "that are given up have not ended")
+        ending = counted(leaving, "that is given up has not ended", "that are given up have not ended")
         why = none or (
             f"at most {self._limit} may be on one host ({self._limited_by}), and "
-            + _said(hosts, "host takes containers", "hosts take containers")
+            + counted(hosts, "host takes containers", "hosts take containers")
             + (f"; {ending}" if leaving else "")
         )
-        not_asked = _said(rest, "executor is not asked for", "executors are not asked for")
+        not_asked = counted(rest, "executor is not asked for", "executors are not asked for")
         return [Warn(reason=f"{not_asked}: {why}", about="placement.max_per_host")]
 
     def _next_look(self) -> list[Command]:
@@ -181,7 +184,7 @@ class Placing:
         if self._due_ms is None:
             self._timers.cancel(SPREAD_TIMER)
             return []
-        said = _said(
+        said = counted(
             len(due_ms), "container is asked for on a certain host", "containers are asked for on certain hosts"
         )
         return [self._timers.set(SPREAD_TIMER, self._due_ms, f"{said} and may not come there")]
@@ -200,10 +203,12 @@ class Placing:
         asked = sum(host in ask.named for ask in self._asks.all)
         if not (there or leaving or asked or host in self._relaxed):
             return ()
-        ending = _said(leaving, "is given up and has not ended", "are given up and have not ended")
+        ending = counted(leaving, "is given up and has not ended", "are given up and have not ended")
         limit = f", and at most {self._limit} may be" if self._limit is not None else ""
-        running = _said(there, "executor runs or starts", "executors run or start")
-        said = f"{running} on it, {_said(asked, 'is', 'are')} asked for there{f', {ending}' if leaving else ''}{limit}"
+        running = counted(there, "executor runs or starts", "executors run or start")
+        said = (
+            f"{running} on it, {counted(asked, 'is', 'are')} asked for there{f', {ending}' if leaving else ''}{limit}"
+        )
         return (said, self._relaxed[host]) if host in self._relaxed else (said,)
 
     # the hosts
@@ -361,7 +366,7 @@ class Placing:
         hosts = tuple(sorted({host for one in before for host in one.hosts}))
         shown = ", ".join(hosts[:_SHOWN_HOSTS]) + (", …" if len(hosts) > _SHOWN_HOSTS else "")
         wait_s = self._options.spread_wait_ms / 1000
-        came_not = _said(len(before), "container did not come", "containers did not come")
+        came_not = counted(len(before), "container did not come", "containers did not come")
         said = f"{came_not} on {shown} within {wait_s:g} s: {_it_or_they(len(before))} may come {wider}"
         self._relaxed.update(dict.fromkeys(hosts, said))
         return RelaxPlacement(rule=rule, wanted=tuple(one.id for one in before), hosts=hosts, reason=said)
@@ -370,13 +375,9 @@ class Placing:
         """Tell of those for which no host has room now. That no host suits at all is a warning."""
         if not asks or not self._candidates.usable:
             return []
-        count = _said(len(asks), "container", "containers")
+        count = counted(len(asks), "container")
         said = f"no host has room for {count} now: {_it_or_they(len(asks))} may come {self._anywhere}"
         return [RelaxPlacement(rule="spread", wanted=tuple(ask.wanted.id for ask in asks), reason=said)]
-
-
-def _said(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
 
 
 def _it_or_they(count: int) -> str:

@@ -33,6 +33,7 @@ from yarnspec.core.messages.observations import RowKind
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
 from yarnspec.core.options.placement import ResourcesSettings
+from yarnspec.units import counted
 
 RESCALE_TIMER = "rescale"
 QUIET_TIMER = "rescale-quiet"
@@ -316,8 +317,7 @@ class Rescaling:
 
     @property
     def _moved(self) -> str:
-        moved = self._moves.moved
-        return f"{moved} executor{'' if moved == 1 else 's'} moved"
+        return f"{counted(self._moves.moved, 'executor')} moved"
 
     def _end(self, have: int, why: str) -> list[Command]:
         # After a move the surplus ones are still there, until they are idle.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from yarnspec.core.blocking.blockedshare import blocked_limit
@@ -42,12 +44,8 @@ def ask_cluster(cluster: Cluster, translation: Translation, sizes: Sizes, *, for
     rm, options = cluster.rm, translation.options.placement
     hosts = rm.hosts(ALL_STATES)
     queue = rm.queue(translation.yarn.queue)
-    largest = rm.maximum_allocation(queue.path)
-    step_mb = rm.memory_step_mb()
-    executor = Size(given_mb(sizes.executor.container_memory_mb, step_mb, largest.memory_mb), sizes.executor.cores)
-    check_fits("--executor-memory/--executor-cores: an executor", executor, hosts, largest)
-    master = Size(given_mb(sizes.am_memory_mb, step_mb, largest.memory_mb), sizes.am_vcores)
-    check_fits("--driver-memory/--driver-cores: the AM container", master, hosts, largest)
+    largest, step_mb = rm.maximum_allocation(queue.path), rm.memory_step_mb()
+    check_sizes(sizes, hosts, step_mb, largest)
     check_resources("spark.executor.resource: an executor", sizes.executor.resources, hosts)
     check_resources("spark.driver.resource: the AM container", sizes.am_resources, hosts)
     _check_exclusions(translation, hosts, force=force)
@@ -72,6 +70,18 @@ def ask_cluster(cluster: Cluster, translation: Translation, sizes: Sizes, *, for
         kept_off=kept_off,
         warnings=trouble,
     )
+
+
+def check_sizes(sizes: Sizes, hosts: Sequence[Host], step_mb: int, largest: Size, which: str = "") -> Size:
+    """Return an executor's size as YARN gives it; UsageError when it or the AM container fits on no host.
+
+    ``which``: the executors and AM containers that are meant, for the error.
+    """
+    executor = Size(given_mb(sizes.executor.container_memory_mb, step_mb, largest.memory_mb), sizes.executor.cores)
+    check_fits(f"--executor-memory/--executor-cores: an executor{which}", executor, hosts, largest)
+    master = Size(given_mb(sizes.am_memory_mb, step_mb, largest.memory_mb), sizes.am_vcores)
+    check_fits(f"--driver-memory/--driver-cores: the AM container{which}", master, hosts, largest)
+    return executor
 
 
 def _check_exclusions(translation: Translation, hosts: tuple[Host, ...], *, force: bool) -> None:

@@ -19,9 +19,9 @@ from typing import Literal
 
 import msgspec
 
-from yarnspec.core.messages.settings import given_mb
 from yarnspec.errors import ClusterUnreachable, NotAllowed, ResourcesTimedOut, UsageError, YarnspecError
 from yarnspec.gateway.cluster.access import Cluster
+from yarnspec.gateway.submit.clustercheck import check_sizes
 from yarnspec.gateway.submit.hostcheck import HostPython, run_python_on_a_host
 from yarnspec.gateway.translation.sizes import Sizes, plan_sizes
 from yarnspec.jvm import jar_path
@@ -29,9 +29,9 @@ from yarnspec.options import Options
 from yarnspec.spark.runtime import spark_home
 from yarnspec.yarn.hadoop.clock import http_skew_ms, now_ms, skew_ms
 from yarnspec.yarn.hadoop.hadoop_conf import passed_over
-from yarnspec.yarn.rm.hosts import ALL_STATES, check_fits
+from yarnspec.yarn.rm.hosts import ALL_STATES
 from yarnspec.yarn.rm.placement_mode import resolve
-from yarnspec.yarn.rm.rm_reports import Host, Queue, Size
+from yarnspec.yarn.rm.rm_reports import Host, Queue
 from yarnspec.yarn.rm.yarn_command import class_path, yarn_program
 from yarnspec.yarn.skein.client_driver import java_command
 
@@ -241,13 +241,9 @@ def hosts(patient: Patient) -> Found:
     running = [host for host in patient.hosts if host.state == "RUNNING"]
     if not running:
         raise ClusterUnreachable(f"none of the {len(patient.hosts)} hosts is RUNNING")
-    sizes = patient.sizes
     rm = patient.cluster.rm
-    maximum, step_mb = rm.maximum_allocation(patient.queue.path), rm.memory_step_mb()
-    executor = Size(given_mb(sizes.executor.container_memory_mb, step_mb, maximum.memory_mb), sizes.executor.cores)
-    check_fits("--executor-memory: an executor of the default size", executor, running, maximum)
-    master = Size(given_mb(sizes.am_memory_mb, step_mb, maximum.memory_mb), sizes.am_vcores)
-    check_fits("--driver-memory: an application master of the default size", master, running, maximum)
+    largest = rm.maximum_allocation(patient.queue.path)
+    executor = check_sizes(patient.sizes, running, rm.memory_step_mb(), largest, which=" of the default size")
     room = sum(min(host.memory_mb // executor.memory_mb, host.vcores // executor.vcores) for host in running)
     text = (
         f"{len(running)} RUNNING, room for {room} executors of the default size "

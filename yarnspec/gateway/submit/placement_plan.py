@@ -21,7 +21,7 @@ from yarnspec.gateway.flags.request import SubmitRequest
 from yarnspec.gateway.submit.clustercheck import ask_cluster
 from yarnspec.gateway.submit.preparation import read_request
 from yarnspec.observe.forms.document import ContainerStatus, ProfileStatus, StatusDocument
-from yarnspec.units import format_duration
+from yarnspec.units import counted, format_duration
 from yarnspec.yarn.rm.constraint import Constraint, constraint_of, in_effect, parse
 from yarnspec.yarn.rm.hosts import ALL_STATES, report_of, why_other_label
 from yarnspec.yarn.rm.rm_reports import Host
@@ -247,7 +247,7 @@ def _size_of(one: ProfileStatus) -> ExecutorProfile:
 def _missing_in_words(missing: int, why: str) -> str:
     if not missing:
         return ""
-    said = "1 executor is not asked for now" if missing == 1 else f"{missing} executors are not asked for now"
+    said = f"{counted(missing, 'executor is', 'executors are')} not asked for now"
     return f"{said}: {why}" if why else said
 
 
@@ -271,7 +271,7 @@ def rules(constraint: str, placement: PlacementInEffect) -> tuple[str, ...]:
     if constraint:
         said.append(f"hard: {constraint}")
     if most:
-        said.append(f"hard: at most {most} executor{'s' if most > 1 else ''} on one host")
+        said.append(f"hard: at most {counted(most, 'executor')} on one host")
     if placement.spread:
         wait = format_duration(placement.spread_wait_ms)
         wider = "one other host, then on any of the emptiest, then anywhere"

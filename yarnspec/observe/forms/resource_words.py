@@ -5,6 +5,7 @@ from __future__ import annotations
 from yarnspec.core.messages.commands import RULE_WORDS
 from yarnspec.observe.forms.document import AskStatus, ResourcesStatus
 from yarnspec.observe.forms.moments import span
+from yarnspec.units import counted
 
 ENDED_PHASES = ("finished", "failed")
 
@@ -21,7 +22,7 @@ def resources_in_words(resources: ResourcesStatus, wanted: int, now_ms: int) -> 
         return ""
     words = f"{resources.phase.replace('_', ' ')} for {span(now_ms - resources.since_ms)}"
     if resources.phase != "created":
-        words += f"; {resources.have} executor{'s' if resources.have != 1 else ''}"
+        words += f"; {counted(resources.have, 'executor')}"
     if resources.sufficient:
         words += f", at least {resources.sufficient}, at most {resources.desired}"
     elif resources.desired:

@@ -28,6 +28,7 @@ from yarnspec.observe.forms.records import Record, UnreadableRecordError, decode
 from yarnspec.observe.forms.told import clipped
 from yarnspec.observe.log.copied_log import ENVELOPE_BYTES, seq_of
 from yarnspec.observe.log.eventlog import LineWriter
+from yarnspec.units import counted
 
 APPLICATION_FILE = "application.json"
 EVENTS_FILE = "events.jsonl"
@@ -250,7 +251,7 @@ class History:
                 damaged.append(str(error))
         if damaged:
             first = clipped(damaged[0], _SHOWN_CHARACTERS)
-            records = "1 record" if len(damaged) == 1 else f"{len(damaged)} records"
+            records = counted(len(damaged), "record")
             message = f"{records} of driver epoch {epoch} cannot be read; the first: {first}"
             raise HistoryDamaged(message)
 

@@ -84,11 +84,6 @@ def took(duration_ms: float | None) -> str:
     return f"{int(seconds) // 3600} h {int(seconds) % 3600 // 60} min"
 
 
-def counted(number: int, one: str, many: str = "") -> str:
-    """So many of something."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def times(count: int) -> str:
     """How often."""
     return {1: "once", 2: "twice"}.get(count, f"{count} times")

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from yarnspec.observe.forms.moments import at_time
-from yarnspec.observe.page.drawing import counted
+from yarnspec.units import counted
 
 _SHOWN_GAPS = 3
 _MOST_GAPS = 100

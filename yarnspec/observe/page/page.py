@@ -18,7 +18,7 @@ from yarnspec.observe.forms.moments import at_time, clock, day_clock, span, zone
 from yarnspec.observe.forms.resource_words import asks_in_words, resources_in_words
 from yarnspec.observe.forms.told import clipped, in_two, told
 from yarnspec.observe.page.container_rows import containers_by_host, over_time, shown_containers
-from yarnspec.observe.page.drawing import brief, counted, percent, took
+from yarnspec.observe.page.drawing import brief, percent, took
 from yarnspec.observe.page.host_rows import host_rows
 from yarnspec.observe.page.page_fold import SHOWN_EVENTS, PageFold
 from yarnspec.observe.page.scene import Scene, scene_of
@@ -27,6 +27,7 @@ from yarnspec.observe.page.stage_rows import stage_rows
 from yarnspec.observe.page.task_rows import copy_rows, ledger_of, task_groups
 from yarnspec.observe.page.timeline import timeline
 from yarnspec.observe.status.progress import short_reason
+from yarnspec.units import counted
 
 _WHOLE_STATUS_BYTES = 160 * 1024
 MOST_BYTES = 1_450_000

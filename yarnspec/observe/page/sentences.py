@@ -12,12 +12,13 @@ from yarnspec.core.messages.observations import IntColumn, State
 from yarnspec.observe.forms.document import StatusDocument
 from yarnspec.observe.forms.moments import day_clock
 from yarnspec.observe.forms.told import clipped
-from yarnspec.observe.page.drawing import counted, times, took
+from yarnspec.observe.page.drawing import times, took
 from yarnspec.observe.page.scene import Scene
 from yarnspec.observe.page.spans import MASTER, BlockSpan, Moment
 from yarnspec.observe.page.stage_rows import lateness_of
 from yarnspec.observe.page.task_rows import ledger_of
 from yarnspec.observe.status.progress import short_reason, short_stage
+from yarnspec.units import counted
 
 _LEAST, _MOST = 3, 6
 _MOST_OF_A_KIND = 2

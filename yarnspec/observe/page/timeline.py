@@ -9,11 +9,12 @@ import numpy as np
 
 from yarnspec.core.messages.observations import IntColumn, State
 from yarnspec.observe.page.attempts import LOST_WITH_DRIVER, Attempts, BoolColumn
-from yarnspec.observe.page.drawing import STRIP_HEIGHT, Scale, busy, counted, percent, strip, times, took
+from yarnspec.observe.page.drawing import STRIP_HEIGHT, Scale, busy, percent, strip, times, took
 from yarnspec.observe.page.host_rows import HostRow
 from yarnspec.observe.page.scene import Scene
 from yarnspec.observe.page.spans import BlockSpan, ContainerSpan, reach
 from yarnspec.observe.page.speeds import LATE_FACTOR, Speeds
+from yarnspec.units import counted
 
 MOST_RECTANGLES = 4_000
 _MOST_SINGLED_OUT = 1_500
