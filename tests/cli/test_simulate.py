@@ -68,3 +68,15 @@ def test_what_is_asked_for_in_vain_is_told(tmp_path: Path, yarnspec: Run) -> Non
     assert "as written: after 1 h 0 min block host2: the job had ended" in ran.out
     (run,) = json.loads(yarnspec("simulate", path, "-o", "json").out)["runs"]
     assert [one["at_ms"] for one in run["unmet"]] == [4_000, 5_000, 3_600_000]
+
+
+def test_a_block_that_yarnspec_itself_may_not_make_is_nobodys_wish(tmp_path: Path, yarnspec: Run) -> None:
+    """One of two slow hosts may be blocked."""
+    path = tmp_path / "job.yaml"
+    path.write_text(
+        "hosts:\n  - {count: 4, executors: 2}\n  - {name: slow, count: 2, slow: 6, executors: 2}\n"
+        "executors: {count: 12, cores: 2}\njobs:\n  - stages:\n      - {tasks: 300, work: 3 s}\n"
+        "options: {placement: {max_blocked_share: 0.17}}\n"
+    )
+    (run,) = json.loads(yarnspec("simulate", str(path), "-o", "json").out)["runs"]
+    assert (run["blocked_hosts"], run["unmet"]) == (1, [])
