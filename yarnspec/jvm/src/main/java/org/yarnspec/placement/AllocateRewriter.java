@@ -19,6 +19,7 @@ import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
 import org.apache.hadoop.yarn.api.records.ResourceBlacklistRequest;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
+import org.yarnspec.placement.DesiredPlacement.Rules;
 import org.yarnspec.placement.DesiredPlacement.Wanted;
 
 /**
@@ -41,10 +42,11 @@ public final class AllocateRewriter {
             String trackingUrl,
             Set<ContainerId> releases) {}
 
-    /** What an ask was formed from. While nothing of this is replaced by another object, its form stays the same. */
-    private record Grounds(Asks.Ask ask, Wanted wanted, DesiredPlacement placement) {
+    /** What an ask was formed from: its form stays the same while these do. */
+    private record Grounds(Asks.Ask ask, Wanted wanted, Rules rules) {
         boolean are(Grounds now) {
-            return ask == now.ask && wanted == now.wanted && placement == now.placement;
+            // The rules name all hosts, so equal ones are one object; an ask is replaced when Skein changes it.
+            return ask == now.ask && rules == now.rules && wanted.equals(now.wanted);
         }
     }
 
@@ -57,6 +59,7 @@ public final class AllocateRewriter {
     private Set<ContainerId> released = new TreeSet<>();
     private TreeMap<Integer, RmAsk> told = new TreeMap<>();
     private Map<Integer, Grounds> grounds = new HashMap<>();
+    private Rules rules = DesiredPlacement.NONE.rules();
     private String registeredUrl;
     private String toldUrl;
     private long nextId = 1;
@@ -91,7 +94,7 @@ public final class AllocateRewriter {
         }
         plan = null;
         asks.learn(request.getAskList());
-        racks.putAll(placement.racks());
+        racks.putAll(placement.rules().racks());
         bindings.match(placement.wanted(), asks);
         plan = plan(request, placement);
         return plan.sent;
@@ -101,7 +104,10 @@ public final class AllocateRewriter {
         TreeMap<Integer, RmAsk> after = new TreeMap<>();
         Map<Integer, Grounds> groundsAfter = new HashMap<>();
         RmAsk.Lines lines = new RmAsk.Lines();
-        AskForm form = new AskForm(placement, racks);
+        if (!rules.equals(placement.rules())) {
+            rules = placement.rules();
+        }
+        AskForm form = new AskForm(rules, racks);
         told.forEach((priority, before) -> {
             if (asks.get(priority) == null) {
                 before.withdraw(lines);
@@ -116,7 +122,7 @@ public final class AllocateRewriter {
                 }
                 continue;
             }
-            Grounds now = new Grounds(ask, wanted, placement);
+            Grounds now = new Grounds(ask, wanted, rules);
             groundsAfter.put(ask.priority(), now);
             if (before != null && grounds.containsKey(ask.priority()) && now.are(grounds.get(ask.priority()))) {
                 after.put(ask.priority(), before);
@@ -136,8 +142,7 @@ public final class AllocateRewriter {
             after.put(ask.priority(), wish);
         }
 
-        Set<String> blacklisted =
-                placement.mode() == DesiredPlacement.Mode.BLACKLIST ? placement.blockedHosts() : Set.of();
+        Set<String> blacklisted = rules.mode() == DesiredPlacement.Mode.BLACKLIST ? rules.blockedHosts() : Set.of();
         ResourceBlacklistRequest difference = blacklist.difference(blacklisted, racks.keySet());
         String url = trackingUrl(placement.trackingUrl());
         Set<ContainerId> releases = new TreeSet<>(dropped);
@@ -274,7 +279,7 @@ public final class AllocateRewriter {
         Wanted wanted = bindings.at(priority);
         String wantedId = wanted == null ? null : wanted.id();
         // Skein gives a container that is too small back without asking again, so it must not see one.
-        boolean welcome = !placement.blockedHosts().contains(host)
+        boolean welcome = !placement.rules().blockedHosts().contains(host)
                 && (ask == null || memoryMb >= ask.capability().getMemorySize())
                 && (wanted == null ? ask == null : wanted.accepts(host, memoryMb));
         spend(priority, container.getAllocationRequestId());

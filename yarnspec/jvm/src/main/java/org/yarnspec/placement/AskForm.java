@@ -11,18 +11,19 @@ import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.yarnspec.placement.DesiredPlacement.Mode;
+import org.yarnspec.placement.DesiredPlacement.Rules;
 import org.yarnspec.placement.DesiredPlacement.Wanted;
 
 /** Puts one of Skein's standing requests into the form that expresses the desired placement. */
 final class AskForm {
-    private final DesiredPlacement placement;
+    private final Rules rules;
     private final Map<String, String> racks;
 
     /**
      * @param racks rack by host, for every host that is known
      */
-    AskForm(DesiredPlacement placement, Map<String, String> racks) {
-        this.placement = placement;
+    AskForm(Rules rules, Map<String, String> racks) {
+        this.rules = rules;
         this.racks = racks;
     }
 
@@ -33,7 +34,7 @@ final class AskForm {
      * @param id the allocation request id to use if the form needs a fresh one
      */
     RmAsk of(Asks.Ask ask, Wanted wanted, long id) {
-        if (placement.mode() == Mode.CONSTRAINTS) {
+        if (rules.mode() == Mode.CONSTRAINTS) {
             return constrained(ask, wanted, id);
         }
         return new RmAsk.ByName(wanted == null ? plain(ask) : byName(ask, wanted), false);
@@ -56,7 +57,7 @@ final class AskForm {
     }
 
     private RmAsk constrained(Asks.Ask ask, Wanted wanted, long id) {
-        Set<String> notHosts = new LinkedHashSet<>(placement.blockedHosts());
+        Set<String> notHosts = new LinkedHashSet<>(rules.blockedHosts());
         List<String> hosts = List.of();
         if (wanted != null) {
             notHosts.addAll(wanted.notHosts());
@@ -76,9 +77,8 @@ final class AskForm {
                 ask.priority(),
                 capability(ask, wanted),
                 ask.any().getNumContainers(),
-                placement.tags(),
-                RmAsk.constraint(
-                        placement.hostAttribute(), hosts, notHosts, label(ask, wanted), placement.constraint()));
+                rules.tags(),
+                RmAsk.constraint(rules.hostAttribute(), hosts, notHosts, label(ask, wanted), rules.constraint()));
     }
 
     /** Strict hosts as the capacity scheduler wants them: the hosts relaxed, their racks and {@code *} not. */
@@ -94,7 +94,7 @@ final class AskForm {
             // The blacklist holds for the whole application: to avoid a host for one container, name all the others.
             Set<String> others = new LinkedHashSet<>(racks.keySet());
             others.removeAll(wanted.notHosts());
-            others.removeAll(placement.blockedHosts());
+            others.removeAll(rules.blockedHosts());
             if (!others.isEmpty()) {
                 hosts = new ArrayList<>(others);
                 strict = true;
@@ -110,12 +110,14 @@ final class AskForm {
         relaxByName.put(ResourceRequest.ANY, !strict);
 
         String label = label(ask, wanted);
+        Priority priority = Priority.newInstance(ask.priority());
+        Resource capability = capability(ask, wanted);
         List<ResourceRequest> parts = new ArrayList<>();
         relaxByName.forEach((name, relax) -> parts.add(ResourceRequest.newBuilder()
-                .priority(Priority.newInstance(ask.priority()))
+                .priority(priority)
                 .allocationRequestId(ask.any().getAllocationRequestId())
                 .resourceName(name)
-                .capability(capability(ask, wanted))
+                .capability(capability)
                 .numContainers(ask.any().getNumContainers())
                 .relaxLocality(relax)
                 // The ResourceManager takes a label for the name * only, and lets it hold for the others.

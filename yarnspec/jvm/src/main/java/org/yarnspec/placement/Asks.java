@@ -2,9 +2,11 @@ package org.yarnspec.placement;
 
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.IntUnaryOperator;
@@ -57,6 +59,7 @@ final class Asks {
         List<ResourceRequest> ordered = new ArrayList<>(changes);
         ordered.sort((a, b) -> Boolean.compare(a.getNumContainers() > 0, b.getNumContainers() > 0));
         Map<Integer, Map<String, ResourceRequest>> touched = new LinkedHashMap<>();
+        Set<Integer> asked = new HashSet<>();
         for (ResourceRequest change : ordered) {
             int priority = change.getPriority().getPriority();
             Map<String, ResourceRequest> parts = touched.computeIfAbsent(
@@ -65,6 +68,7 @@ final class Asks {
                             ? new LinkedHashMap<>(standing.get(p).parts())
                             : new LinkedHashMap<>());
             if (change.getNumContainers() > 0) {
+                asked.add(priority);
                 parts.put(change.getResourceName(), change);
             } else {
                 ResourceRequest before = parts.get(change.getResourceName());
@@ -75,7 +79,7 @@ final class Asks {
         }
         touched.forEach((priority, parts) -> {
             if (parts.containsKey(ResourceRequest.ANY)) {
-                standing.put(priority, new Ask(priority, profile(priority, changes), Map.copyOf(parts)));
+                standing.put(priority, new Ask(priority, profile(priority, asked), Map.copyOf(parts)));
             } else {
                 standing.remove(priority);
             }
@@ -83,11 +87,9 @@ final class Asks {
     }
 
     /** A request that asks may be another one than before: Skein uses a priority again that it has withdrawn. */
-    private int profile(int priority, Collection<ResourceRequest> changes) {
+    private int profile(int priority, Set<Integer> asked) {
         Ask before = standing.get(priority);
-        boolean asked = changes.stream()
-                .anyMatch(each -> each.getPriority().getPriority() == priority && each.getNumContainers() > 0);
-        return before == null || asked ? profiles.applyAsInt(priority) : before.profile();
+        return before == null || asked.contains(priority) ? profiles.applyAsInt(priority) : before.profile();
     }
 
     /** Skein gets a container for this priority: its request stands no longer (Skein says so itself later). */

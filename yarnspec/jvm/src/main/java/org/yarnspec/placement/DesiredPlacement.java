@@ -20,33 +20,36 @@ import org.apache.hadoop.yarn.util.constraint.PlacementConstraintParser;
  * The whole desired state of placement, as the negotiator wrote it to {@code placement.json}.
  *
  * @param version grows by one with each file the negotiator writes; 0 before the first
- * @param mode how hosts are kept out
- * @param hostAttribute the node attribute that holds a node's host name (constraint mode)
- * @param constraint the user's own constraint in YARN's syntax, or null (constraint mode)
- * @param tags allocation tags of every container (constraint mode)
- * @param blockedHosts hosts that get no container at all
+ * @param rules what holds for every container
  * @param wanted all containers that are asked for, in the order in which they are to be served
  * @param trackingUrl where YARN's "application master" link leads, or null for what Skein registered
  * @param finish how the application ends, or null while it goes on
- * @param racks rack by host, for the hosts that the negotiator knows
  */
-public record DesiredPlacement(
-        long version,
-        Mode mode,
-        String hostAttribute,
-        AbstractConstraint constraint,
-        Set<String> tags,
-        Set<String> blockedHosts,
-        List<Wanted> wanted,
-        String trackingUrl,
-        Finish finish,
-        Map<String, String> racks) {
+public record DesiredPlacement(long version, Rules rules, List<Wanted> wanted, String trackingUrl, Finish finish) {
 
     /** How hosts are kept out: by the application's blacklist, or by a constraint on each ask. */
     enum Mode {
         BLACKLIST,
         CONSTRAINTS
     }
+
+    /**
+     * What holds for every container.
+     *
+     * @param mode how hosts are kept out
+     * @param hostAttribute the node attribute that holds a node's host name (constraint mode)
+     * @param constraint the user's own constraint in YARN's syntax, or null (constraint mode)
+     * @param tags allocation tags of every container (constraint mode)
+     * @param blockedHosts hosts that get no container at all
+     * @param racks rack by host, for the hosts that the negotiator knows
+     */
+    record Rules(
+            Mode mode,
+            String hostAttribute,
+            AbstractConstraint constraint,
+            Set<String> tags,
+            Set<String> blockedHosts,
+            Map<String, String> racks) {}
 
     /**
      * One container with wishes of its own.
@@ -111,7 +114,11 @@ public record DesiredPlacement(
 
     /** Before the first file: nothing is blocked and nothing is wanted. */
     static final DesiredPlacement NONE = new DesiredPlacement(
-            0, Mode.BLACKLIST, DEFAULT_HOST_ATTRIBUTE, null, Set.of(), Set.of(), List.of(), null, null, Map.of());
+            0,
+            new Rules(Mode.BLACKLIST, DEFAULT_HOST_ATTRIBUTE, null, Set.of(), Set.of(), Map.of()),
+            List.of(),
+            null,
+            null);
 
     private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -143,15 +150,16 @@ public record DesiredPlacement(
         FieldReader finish = fields.object("finish");
         return new DesiredPlacement(
                 fields.number("version"),
-                fields.choice("mode", Mode.class, Mode.BLACKLIST),
-                fields.textOr("host_attribute", DEFAULT_HOST_ATTRIBUTE),
-                constraint(fields.textOr("constraint", "")),
-                Set.copyOf(fields.texts("tags")),
-                new LinkedHashSet<>(fields.texts("blocked_hosts")),
+                new Rules(
+                        fields.choice("mode", Mode.class, Mode.BLACKLIST),
+                        fields.textOr("host_attribute", DEFAULT_HOST_ATTRIBUTE),
+                        constraint(fields.textOr("constraint", "")),
+                        Set.copyOf(fields.texts("tags")),
+                        new LinkedHashSet<>(fields.texts("blocked_hosts")),
+                        racks),
                 List.copyOf(wanted),
                 fields.textOr("tracking_url", null),
-                finish == null ? null : finish(finish),
-                racks);
+                finish == null ? null : finish(finish));
     }
 
     private static AbstractConstraint constraint(String expression) throws IOException {

@@ -26,7 +26,9 @@ import org.junit.jupiter.api.Test;
 class UserConstraintTest {
     private static AbstractConstraint read(String text) throws IOException {
         String file = "{\"version\": 1, \"constraint\": \"" + text + "\"}";
-        return DesiredPlacement.parse(file.getBytes(StandardCharsets.UTF_8)).constraint();
+        return DesiredPlacement.parse(file.getBytes(StandardCharsets.UTF_8))
+                .rules()
+                .constraint();
     }
 
     private static AbstractConstraint attribute(String key, NodeAttributeOpCode sign, String value) {
