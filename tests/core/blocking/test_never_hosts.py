@@ -115,7 +115,7 @@ def test_what_spark_itself_excludes_is_told() -> None:
     world.start()
     excluded = ev.HostExcluded(host=H3, failures=2, timeout_ms=3_600_000)
     answer = world.tell(excluded)
-    assert of(BlockHost, answer) == of(RefuseBlock, answer) == []
+    assert [one for one in answer if isinstance(one, BlockHost | RefuseBlock)] == []
     told = only(SlowHostNotBlocked, answer).reason
     assert told == (
         "2 of its executors failed tasks; Spark itself starts no task there until it takes the host again, "

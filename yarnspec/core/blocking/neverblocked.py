@@ -1,8 +1,8 @@
 """The hosts that nothing blocks by itself (``blocklist.never_hosts``), and which of them would be blocked otherwise.
 
 No detector's block of such a host is made, at no level, nor one of an executor there. Tasks are copied and tried again
-as on other hosts. Blocks that people ask for hold on these hosts too. A host that Spark excludes gets no task from Spark
-itself, but containers still start there.
+as on other hosts. Blocks that people ask for hold on these hosts too. Spark itself starts no task on a
+host that it excludes, but containers still start there.
 """
 
 from __future__ import annotations
