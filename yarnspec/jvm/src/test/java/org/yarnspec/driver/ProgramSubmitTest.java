@@ -60,9 +60,7 @@ class ProgramSubmitTest {
         SparkConf conf = parsed.toSparkConf(scala.Option.empty());
         expected.forEach((key, value) -> assertEquals(value, conf.get(key), key));
         assertEquals(" name ", parsed.name());
-        assertEquals(
-                List.of("--properties-file", "theirs"),
-                CollectionConverters.asJava(parsed.childArgs()));
+        assertEquals(List.of("--properties-file", "theirs"), CollectionConverters.asJava(parsed.childArgs()));
         assertEquals(List.of("app.py"), List.of(ProgramSubmit.withUntrimmed("app.py")));
     }
 
