@@ -13,7 +13,7 @@ from rich.table import Table
 
 from yarnspec.cli.groups import SuggestingGroup
 from yarnspec.cli.printing import Form, output_option, plain, sources_options
-from yarnspec.options import Loaded
+from yarnspec.options import SCHEMA, Loaded
 from yarnspec.yarn.hadoop.option_files import load_options
 
 
@@ -43,7 +43,7 @@ def show(*, origin: bool, form: Form, assignments: tuple[str, ...], config: Path
         entry = {"value": value, "origin": loaded.origins[key]} if origin else value
         document.setdefault(group, {})[name] = entry
     if form == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode({"schema": 1} | document), indent=2).decode())
+        click.echo(msgspec.json.format(msgspec.json.encode({"schema": SCHEMA} | document), indent=2).decode())
     else:
         click.echo(yaml.safe_dump(document, sort_keys=False), nl=False)
 

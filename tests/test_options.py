@@ -425,6 +425,20 @@ def test_config_show_prints_a_file_that_config_accepts(tmp_path: Path) -> None:
     assert options.load(file, (), {}).options.placement.mode == "blacklist"
 
 
+def test_what_config_show_prints_as_json_is_a_file_of_options(tmp_path: Path) -> None:
+    shown = CliRunner().invoke(command, ["show", "-o", "json", "--set", "am.max_attempts=3"]).stdout
+    loaded = options.load(write(tmp_path / "o.json", shown), (), {})
+    assert loaded.asked == {"am.max_attempts"}
+    assert loaded.warnings == ()
+
+
+@pytest.mark.parametrize("number", ["2", "true", "'1'", "{a: 1}"])
+def test_a_file_of_another_schema_is_refused(tmp_path: Path, number: str) -> None:
+    file = write(tmp_path / "o.yaml", f"schema: {number}\nam:\n  max_attempts: 3\n")
+    with pytest.raises(UsageError, match=f"{file}: .*'schema: 1'.*config show -o json"):
+        options.load(file, (), {})
+
+
 def test_config_show_names_origins_and_warns_on_stderr() -> None:
     result = CliRunner().invoke(command, ["show", "--origin", "-o", "json", "--set", f"{OLD}=7 min"])
     document = json.loads(result.stdout)

@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+SCHEMA = 1
+"""The form of a file of options; `config show -o json` begins with its number, and other files may."""
+_SCHEMA_KEY = "schema"
+
 OFF_MS = -1
 """How a duration that may be off says so."""
 _OFF = ("off", "false", "no")
@@ -285,7 +289,11 @@ def schema() -> dict[str, object]:
     closed = {
         group: {"type": "object", "properties": names, "additionalProperties": False} for group, names in groups.items()
     }
-    return {"type": "object", "properties": {"schema": {"const": 1}, **closed}, "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": {_SCHEMA_KEY: {"const": SCHEMA}, **closed},
+        "additionalProperties": False,
+    }
 
 
 def different_options(values: Mapping[str, Mapping[str, Value]]) -> tuple[tuple[str, str], ...]:
@@ -331,6 +339,13 @@ def _read_file(path: Path) -> dict[str, Value]:
         raise UsageError(f"cannot read the configuration file {path}: {error}") from error
     except yaml.YAMLError as error:
         raise UsageError(f"the configuration file {path} is not YAML: {error}") from error
+    if isinstance(content, dict) and _SCHEMA_KEY in content:
+        number = content.pop(_SCHEMA_KEY)
+        if type(number) is not int or number != SCHEMA:
+            raise UsageError(
+                f"{path}: this yarnspec reads files with 'schema: {SCHEMA}', not 'schema: {number}': write the file "
+                "anew from `yarnspec config show -o json`, or leave the line out"
+            )
     return _flatten(content, str(path))
 
 

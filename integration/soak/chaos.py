@@ -3,16 +3,14 @@
 What is killed is an executor, the driver, the master, a host (it comes back before the next fault) or the
 ResourceManager (it is restarted). HDFS may stand still for ten seconds, too. A job must end with the right result, or
 with a reason after all its attempts. The chaos kills a job that does not end, and begins the next one. With `--only`
-there are faults of some kinds alone.
+there are faults of some kinds alone. The jobs run the programs of `chaosprograms.py` in turn.
 """
 
 from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import random
-import statistics
 import sys
 import time
 from pathlib import Path
@@ -20,9 +18,9 @@ from pathlib import Path
 import click
 
 from integration.cluster import Cluster
-from integration.soak.chaostable import DID_NOT_END, KINDS, MAX_ATTEMPTS, Job, is_right, row, table
+from integration.soak.chaosprograms import PROGRAMS, Program, clear, in_turn
+from integration.soak.chaostable import DID_NOT_END, KINDS, MAX_ATTEMPTS, Job, row, table
 from integration.soak.faults import Done, Faults, sleep_until
-from integration.soak.programs import shuffles
 from integration.soak.run import (
     HOSTS,
     HOSTS_BACK_S,
@@ -40,12 +38,8 @@ from integration.waiting import PATIENCE, wait_for
 from yarnspec.minicluster import MiniCluster
 
 EVERY_S = (20.0, 30.0)
-TASK_S = 2.0
-"""A task of the job sleeps so long: the job takes about two minutes with two executors."""
-PROGRAM = Path(__file__).parent / "programs" / "shuffles.py"
 JOB_ENDS_WITHIN_S = 1200.0
 """From its submission, on a slow machine too: this is ten times what a job takes without faults."""
-UNDISTURBED_JOBS = 2
 
 
 def chaos(cluster: Cluster, directory: Path, minutes: float, seed: int, kinds: tuple[Kind, ...] = KINDS) -> bool:
@@ -53,27 +47,36 @@ def chaos(cluster: Cluster, directory: Path, minutes: float, seed: int, kinds: t
     directory.mkdir(parents=True, exist_ok=True)
     dice = random.Random(seed)  # noqa: S311 - repeatable on purpose
     numbers = itertools.count()
-    times: list[float] = []
-    for name in ("warm-up", *["undisturbed"] * UNDISTURBED_JOBS):
-        job = _job(cluster, directory, next(numbers), None, ())
+    undisturbed: dict[str, float] = {}
+    clear(cluster)
+    for name, program in (("warm-up", PROGRAMS[0]), *(("undisturbed", program) for program in PROGRAMS)):
+        job = _job(cluster, directory, next(numbers), program)
         click.echo(f"{name}: {row(job)}")
         if not (job.succeeded and job.right):
             click.echo("a job without faults must succeed: there is nothing to compare with")
             return False
-        times.append(job.seconds)
-    undisturbed_s = statistics.median(times[1:])
+        undisturbed[program.name] = job.seconds  # that of the warm-up is replaced
+    programs = in_turn(seed)
     jobs: list[Job] = []
     until = time.monotonic() + minutes * 60
     try:
         while time.monotonic() < until:
-            jobs.append(_job(cluster, directory, next(numbers), dice, kinds))
-            click.echo(row(jobs[-1], undisturbed_s))
+            jobs.append(_job(cluster, directory, next(numbers), next(programs), dice=dice, kinds=kinds))
+            click.echo(row(jobs[-1], undisturbed))
     finally:  # whatever happens to the cluster: what was counted so far is shown
-        click.echo(table(jobs, undisturbed_s))
+        click.echo(table(jobs, undisturbed))
     return all(job.holds for job in jobs)
 
 
-def _job(cluster: Cluster, directory: Path, number: int, dice: random.Random | None, kinds: tuple[Kind, ...]) -> Job:
+def _job(
+    cluster: Cluster,
+    directory: Path,
+    number: int,
+    program: Program,
+    *,
+    dice: random.Random | None = None,
+    kinds: tuple[Kind, ...] = (),
+) -> Job:
     """Run one job to its end, or kill it after `JOB_ENDS_WITHIN_S`; without dice nothing is done to it."""
     hosts_back(cluster)
     name = f"chaos-{number}"
@@ -81,11 +84,11 @@ def _job(cluster: Cluster, directory: Path, number: int, dice: random.Random | N
     begun = time.monotonic()
     application = problem = ""
     done: list[Done] = []
-    submission = start_submit(cluster, name, [*arguments, str(PROGRAM), str(number), str(TASK_S)], directory)
+    submission = start_submit(cluster, name, [*arguments, *program.words(cluster, number)], directory)
     try:
         application = submission.application_id(SUBMITTED_WITHIN_S)
         if dice is not None:
-            faults = Faults(cluster, application, PROGRAM.name, begun)
+            faults = Faults(cluster, application, program.file.name, begun)
             _disturb(faults=faults, submission=submission, dice=dice, begun=begun, kinds=kinds, done=done)
         left_s = begun + JOB_ENDS_WITHIN_S - time.monotonic()
         submission.wait(max(1.0, left_s / PATIENCE))
@@ -95,10 +98,12 @@ def _job(cluster: Cluster, directory: Path, number: int, dice: random.Random | N
     finally:
         submission.stop()
     report = cluster.application(application) if application else {}
+    succeeded = not problem and report.get("finalStatus") == "SUCCEEDED"
     job = Job(
+        program=program.name,
         application=application,
         outcome=DID_NOT_END if problem else str(report.get("finalStatus")),
-        right=is_right(submission.stdout, json.dumps({"result": shuffles.expected(number)})),
+        right=succeeded and program.is_right(cluster, number, submission.stdout),
         attempts=len(cluster.attempts(application)) if application else 0,
         # By YARN's clock: when the job ends, a fault may be under way that takes longer.
         seconds=float(report.get("elapsedTime") or 0) / 1000,
@@ -142,7 +147,7 @@ def _disturb(
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--minutes", default=15.0, show_default=True, help="Begin no further job after this time.")
-@click.option("--seed", default=0, show_default=True, help="Draws the faults.")
+@click.option("--seed", default=0, show_default=True, help="Draws the faults and the order of the programs.")
 @click.option(
     "--only", multiple=True, type=click.Choice(KINDS), help="A kind of fault; may be repeated.  [default: all kinds]"
 )

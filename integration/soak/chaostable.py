@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 import msgspec
 
@@ -20,10 +21,11 @@ AIM = 1.2
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """One job of the chaos, and how it ended.
 
-    `outcome` is YARN's final status, or `DID_NOT_END`. `diagnostics` says why the job failed, or why the chaos no
-    longer waited for its end.
+    `program` is the name of what it ran. `outcome` is YARN's final status, or `DID_NOT_END`. `diagnostics` says why the
+    job failed, or why the chaos no longer waited for its end.
     """
 
+    program: str
     application: str
     outcome: str
     right: bool
@@ -78,13 +80,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.done) and all(each.kind in EXECUTORS_AND_HOSTS for each in self.done)
 
 
-def is_right(stdout: str, result: str) -> bool:
-    """Whether a job printed results, and no other than this line."""
-    return {line for line in stdout.splitlines() if line.startswith('{"result"')} == {result}
-
-
-def row(job: Job, undisturbed_s: float | None = None) -> str:
-    """One job in a line."""
+def row(job: Job, undisturbed: Mapping[str, float] | None = None) -> str:
+    """One job in a line; `undisturbed` says in seconds how long each program takes without faults."""
     said = ""
     if job.wrong:
         said = "WRONG RESULT"
@@ -92,15 +89,16 @@ def row(job: Job, undisturbed_s: float | None = None) -> str:
         what = job.outcome if job.endless else "GIVEN UP" if job.given_up else "ALL ATTEMPTS USED"
         said = f"{what}: {job.diagnostics or 'NO REASON'}"
     faults = ", ".join(f"{each.at_s:.0f} {each.kind}" for each in job.done)
-    ratio = "" if undisturbed_s is None else f" ({job.seconds / undisturbed_s:.2f} times the undisturbed time)"
+    ratio = "" if undisturbed is None else f" ({_ratio(job, undisturbed):.2f} times the undisturbed time)"
     return (
-        f"{job.application or 'no application'}: {job.outcome}, {job.attempts} attempts, {job.seconds:.0f} s{ratio}; "
+        f"{job.application or 'no application'} ({job.program}): "
+        f"{job.outcome}, {job.attempts} attempts, {job.seconds:.0f} s{ratio}; "
         f"{faults or 'no fault'} {said}".rstrip()
     )
 
 
-def table(jobs: list[Job], undisturbed_s: float) -> str:
-    """What was done, and what came of it."""
+def table(jobs: list[Job], undisturbed: Mapping[str, float]) -> str:
+    """What was done, and what came of it; `undisturbed` as for `row`."""
     kinds = Counter(each.kind for job in jobs for each in job.done)
     rows = [*((kind, str(kinds[kind])) for kind in KINDS), ("faults", str(sum(kinds[kind] for kind in KINDS)))]
     rows += [
@@ -110,14 +108,21 @@ def table(jobs: list[Job], undisturbed_s: float) -> str:
         ("given up while attempts last", str(sum(job.given_up for job in jobs))),
         ("failed with all attempts used", str(sum(job.failed and not job.given_up for job in jobs))),
         ("failed without a reason", str(sum(job.unexplained for job in jobs))),
-        ("undisturbed", f"{undisturbed_s:.0f} s"),
-        ("time ÷ undisturbed", _times([job.seconds / undisturbed_s for job in jobs if job.succeeded])),
     ]
-    aimed = [job.seconds / undisturbed_s for job in jobs if job.succeeded and job.under_aim]
+    ended = [job for job in jobs if job.succeeded]
+    for program, seconds in undisturbed.items():
+        times = [_ratio(job, undisturbed) for job in ended if job.program == program]
+        rows.append((f"{program} ÷ undisturbed {seconds:.0f} s", _times(times)))
+    rows.append(("time ÷ undisturbed", _times([_ratio(job, undisturbed) for job in ended])))
+    aimed = [_ratio(job, undisturbed) for job in ended if job.under_aim]
     if aimed:
         verdict = "held" if sum(aimed) / len(aimed) <= AIM else "missed"
         rows.append(("… executors and hosts only", f"{_times(aimed)}; the aim of {AIM} is {verdict}"))
     return "\n".join(f"| {name:<30} | {value} |" for name, value in [("chaos", "count"), ("---", "---"), *rows])
+
+
+def _ratio(job: Job, undisturbed: Mapping[str, float]) -> float:
+    return job.seconds / undisturbed[job.program]
 
 
 def _times(times: list[float]) -> str:

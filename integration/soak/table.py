@@ -55,10 +55,15 @@ kind:
 If there is a job of one of these kinds, chaos fails. It then keeps the logs of that job beside the output. Failing
 after all attempts is allowed and counted, too.
 
-Before the faults begin, three jobs run without any. The first one warms the cluster up; the *undisturbed time* is the
-median of the other two. If one of the three fails, chaos stops at once. Times are YARN's, from the submission to the
-end. Jobs that lost executors and hosts only have a line of their own. Their aim is 1.2 times the undisturbed time on
-average; missing it is shown, and is no failure. With `--only 'kill executor' --only 'kill host'` every job is one.
+Three programs take turns, in an order that `--seed` decides: a chain of shuffles of RDDs; DataFrames with a Python
+function, some of them with cached rows; and one that writes files, new ones, more of them, and in place of others. Of
+the last one chaos compares each line that lies in HDFS afterwards, of the others what they print.
+
+Before the faults begin, four jobs run without any. The first one warms the cluster up; the others give the *undisturbed
+time* of each program. If one of the four fails, chaos stops at once. Times are YARN's, from the submission to the end.
+A job is compared with the undisturbed time of its own program. Jobs that lost executors and hosts only have a line of
+their own. Their aim is 1.2 times the undisturbed time on average; missing it is shown, and is no failure. With
+`--only 'kill executor' --only 'kill host'` every job is one.
 
 ## Runs
 

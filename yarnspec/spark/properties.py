@@ -169,7 +169,10 @@ def recovery_keys(
 
 
 def write(path: Path, properties: dict[str, str]) -> None:
-    """Write a Java properties file that only its owner can read."""
+    """Write a Java properties file that only its owner can read.
+
+    Spark trims the values of such a file; the driver's main class, ``ProgramSubmit``, makes up for that.
+    """
     lines = [f"{_escape(key, is_key=True)}={_escape(value)}" for key, value in sorted(properties.items())]
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:

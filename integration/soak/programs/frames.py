@@ -1,6 +1,7 @@
-"""DataFrame jobs, one after the other, with a Python function, aggregations and a join: `frames.py SEED`.
+"""DataFrame jobs with a Python function, aggregations and a join: `frames.py SEED [PAUSE_S]`.
 
-Prints `{"round": n}` after each and `{"result": …}` at the end.
+One comes after the other. Spark plans each anew while it runs (AQE). Every second one keeps its rows in the cache, and
+reads them twice. Prints `{"round": n}` after each and `{"result": …}` at the end.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def expected(seed: int) -> str:
     return digest(rounds)
 
 
-def main(seed: int) -> None:
+def main(seed: int, pause_s: float = PAUSE_S) -> None:
     """Run the jobs."""
     from pyspark.sql import SparkSession
     from pyspark.sql import functions as f
@@ -53,15 +54,16 @@ def main(seed: int) -> None:
     @f.udf("long")  # type: ignore[untyped-decorator] # pyspark is not checked
     def slowly(row: int) -> int:
         if row % (ROWS // TASKS) == 0:
-            time.sleep(PAUSE_S)
+            time.sleep(pause_s)
         return row
 
     rounds, held = [], []  # Spark drops the shuffles of what nobody holds any more
     for number in range(ROUNDS):
         factor, offset, modulus = constants(seed, number)
         rows = spark.range(0, ROWS, 1, TASKS).select(slowly("id").alias("id"))
+        others = rows.cache() if number % 2 else spark.range(ROWS)
         sums = rows.groupBy(((f.col("id") * factor + offset) % modulus).alias("key")).agg(f.sum("id").alias("total"))
-        counts = spark.range(ROWS).groupBy((f.col("id") % modulus).alias("key")).agg(f.count("*").alias("there"))
+        counts = others.groupBy((f.col("id") % modulus).alias("key")).agg(f.count("*").alias("there"))
         held.append(sums.join(counts, "key").orderBy("key"))
         rounds.append([(row["key"], row["total"], row["there"]) for row in held[-1].collect()])
         print(json.dumps({"round": number}), flush=True)
@@ -70,4 +72,4 @@ def main(seed: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), *map(float, sys.argv[2:]))

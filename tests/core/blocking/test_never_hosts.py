@@ -110,6 +110,26 @@ def test_a_host_of_dying_executors_is_not_blocked() -> None:
     assert only(SlowHostNotBlocked, answer).cause == "faulty"
 
 
+def test_what_spark_itself_excludes_is_told() -> None:
+    world = World(blocks=BlockSettings(never_hosts=NEVER))
+    world.start()
+    excluded = ev.HostExcluded(host=H3, failures=2, timeout_ms=3_600_000)
+    answer = world.tell(excluded)
+    assert [one for one in answer if isinstance(one, BlockHost | RefuseBlock)] == []
+    told = only(SlowHostNotBlocked, answer).reason
+    assert told == (
+        "2 of its executors failed tasks; Spark itself starts no task there until it takes the host again, "
+        "3600 s at most; containers still start there, as blocklist.never_hosts wants"
+    )
+    assert world.view().blocks == ()
+    assert told in explained(world, H3)
+    assert world.negotiator.hosts_left_in_use[H3] == told
+    for over in (ev.HostUnexcluded(host=H3), ev.DriverStopping()):
+        assert of(SlowHostNotBlocked, world.tell(excluded))
+        world.tell(over)
+        assert "Spark itself" not in explained(world, H3)
+
+
 def test_what_people_ask_for_holds() -> None:
     world = World(blocks=BlockSettings(never_hosts=NEVER), excluded_hosts=(H3,))
     assert {one.host for one in of(BlockHost, world.start())} == {H3}

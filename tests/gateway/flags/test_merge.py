@@ -52,6 +52,21 @@ def test_everything_at_once(files: Path) -> None:
     }
 
 
+def test_of_a_file_line_ends_are_kept_and_of_a_conf_every_character(files: Path) -> None:
+    (files / "p.conf").write_text("spark.a.first=\\nblah\nspark.a.last=blah\\r\nspark.a.blank=\\ blah\\f\n")
+    found = merged(
+        files, "--properties-file", "@p.conf", "--conf", "spark.b=\n", "--conf", "spark.c= \t", "--conf", "spark.d= x\f"
+    )
+    assert found == {
+        "spark.a.first": "\nblah",
+        "spark.a.last": "blah\r",
+        "spark.a.blank": "blah",
+        "spark.b": "\n",
+        "spark.c": " \t",
+        "spark.d": " x\f",
+    }
+
+
 def test_bytes_that_are_not_utf_8_are_replaced_and_named_where_they_count(files: Path) -> None:
     """Spark does not mind them either, least of all in a comment."""
     defaults = files / "conf/spark-defaults.conf"

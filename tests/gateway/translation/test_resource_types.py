@@ -41,6 +41,9 @@ def test_sparks_names_become_yarns() -> None:
         ({"spark.executor.resource.gpu.discoveryScript": "x"}, "spark.executor.resource.gpu.amount is missing"),
         ({"spark.yarn.executor.resource.gpu": "1"}, r"write spark.yarn.executor.resource.gpu.amount"),
         ({"spark.yarn.executor.resource.memory.amount": "1"}, "use spark.executor.memory instead"),
+        ({"spark.yarn.executor.resource.memory-mb.amount": "1"}, "use spark.executor.memory instead"),
+        ({"spark.yarn.executor.resource.mb.amount": "1"}, "use spark.executor.memory instead"),
+        ({"spark.yarn.executor.resource.cores.amount": "1"}, "use spark.executor.cores instead"),
         ({"spark.yarn.executor.resource.vcores.amount": "1"}, "use spark.executor.cores instead"),
         (
             {"spark.yarn.driver.resource.memory.amount": "1", "spark.yarn.am.resource.cores.amount": "1"},

@@ -197,10 +197,13 @@ class Blocklist:
         wish = BlockRequested(
             host=event.host, reason=said, by=SPARK, duration_ms=event.timeout_ms, automatic=True, cause="faulty"
         )
+        if event.host in self.never_blocked:
+            return self.never_blocked.excluded_by_spark(event.host, wish)
         return self.request(wish, now_ms)
 
     def taken_back_by_spark(self, event: HostUnexcluded, _now_ms: int) -> list[Command]:
         """End the block of a host that Spark takes again, if nobody else blocked it meanwhile."""
+        self.never_blocked.taken_back_by_spark(event.host)
         key = Key("application", event.host)
         block = self._blocks.get(key)
         return [self.lift(key, "Spark takes it again")] if block is not None and block.by == SPARK else []
@@ -224,6 +227,7 @@ class Blocklist:
 
     def context_over(self, reason: str) -> list[Command]:
         """End what belongs to a SparkContext that is gone: its stages, its tasks, and the hosts that it excluded."""
+        self.never_blocked.context_over()
         theirs = [one for one in self.blocks if one.level not in WIDE or one.by == SPARK]
         return [self.lift(one.key, reason) for one in theirs]
 

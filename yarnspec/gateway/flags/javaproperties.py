@@ -6,17 +6,19 @@ import re
 
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _HEX_DIGITS = 4
+# Spark drops these around a value, but no line ends: somebody who escapes those means them.
+_AROUND_VALUES = "".join(map(chr, range(ord(" ") + 1))).translate({ord("\n"): None, ord("\r"): None})
 
 
 def parse(text: str) -> dict[str, str]:
-    """Return the properties of a file's text; values lose the white space around them, as in Spark.
+    """Return the properties of a file's text; values lose blanks and the like around them, as in Spark.
 
     The later of two lines for one key wins. Raise ValueError for a malformed ``\\uXXXX``.
     """
     properties: dict[str, str] = {}
     for line in _logical_lines(text):
         key, value = _split(line)
-        properties[_unescape(key)] = _unescape(value).strip()
+        properties[_unescape(key)] = _unescape(value).strip(_AROUND_VALUES)
     return properties
 
 

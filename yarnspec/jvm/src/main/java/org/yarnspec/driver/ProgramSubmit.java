@@ -1,7 +1,14 @@
 package org.yarnspec.driver;
 
+import java.io.IOException;
+import java.io.Reader;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Properties;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkUserAppException;
@@ -26,6 +33,7 @@ public final class ProgramSubmit {
 
     private static final String PYTHON_RUNNER = "org.apache.spark.deploy.PythonRunner";
     private static final int PY_FILES = 1;
+    private static final String PROPERTIES_FILE = "--properties-file";
 
     private ProgramSubmit() {}
 
@@ -49,7 +57,44 @@ public final class ProgramSubmit {
         return words;
     }
 
+    /**
+     * The arguments, and before them as {@code --conf} what Spark would trim when it reads the file of properties.
+     *
+     * <p>Of {@code --conf} Spark keeps every character. No other process sees these arguments.
+     */
+    static String[] withUntrimmed(String... arguments) {
+        List<String> words = new ArrayList<>();
+        int file = Arrays.asList(arguments).indexOf(PROPERTIES_FILE) + 1;
+        Properties properties = file == 0 ? new Properties() : load(Path.of(arguments[file]));
+        for (String key : properties.stringPropertyNames()) {
+            String value = properties.getProperty(key);
+            // Such a key was not given by --conf, and its value has nothing to trim.
+            boolean isPair = !key.contains("=");
+            if (isPair && !value.equals(value.trim())) {
+                words.add("--conf");
+                words.add(key + "=" + value);
+            }
+        }
+        words.addAll(List.of(arguments));
+        return words.toArray(String[]::new);
+    }
+
+    private static Properties load(Path file) {
+        Properties properties = new Properties();
+        try (Reader reader = Files.newBufferedReader(file)) {
+            properties.load(reader);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return properties;
+    }
+
     private static final class Submit extends SparkSubmit {
+        @Override
+        public SparkSubmitArguments parseArguments(String[] arguments) {
+            return super.parseArguments(withUntrimmed(arguments));
+        }
+
         @Override
         public Tuple4<Seq<String>, Seq<String>, SparkConf, String> prepareSubmitEnvironment(
                 SparkSubmitArguments arguments, Option<Configuration> hadoop) {

@@ -6,10 +6,17 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
+import org.apache.spark.deploy.SparkSubmitArguments;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import scala.jdk.javaapi.CollectionConverters;
 
 class ProgramSubmitTest {
     private static final String KEY = "spark.plugins.defaultList";
@@ -20,6 +27,41 @@ class ProgramSubmitTest {
                 List.of("app.py", "/hook,a.zip", "x"),
                 ProgramSubmit.withHook(List.of("app.py", "a.zip", "x"), "/hook"));
         assertEquals(List.of("app.py", "/hook"), ProgramSubmit.withHook(List.of("app.py", ""), "/hook"));
+    }
+
+    @Test
+    void valuesReachTheProgramWithTheBlanksAtTheirEnds(@TempDir Path directory) throws IOException {
+        Path file = directory.resolve("spark.properties");
+        Files.writeString(
+                file,
+                String.join(
+                        "\n",
+                        "spark.test.blank=\\ ",
+                        "spark.test.tab=\\t",
+                        "spark.test.around=\\ a\u00e9 = b\\f",
+                        "spark.test.lines=\\n\\n",
+                        "spark.test.plain=c d",
+                        "spark.test.\\=e=f\\n",
+                        "spark.app.name=\\ name ",
+                        ""));
+        String[] arguments = ProgramSubmit.withUntrimmed(
+                "--master", "local", "--properties-file", file.toString(), "app.py", "--properties-file", "theirs");
+        SparkSubmitArguments parsed = new SparkSubmitArguments(
+                CollectionConverters.asScala(List.of(arguments)).toSeq(),
+                scala.collection.immutable.Map$.MODULE$.empty());
+        Map<String, String> expected = Map.of(
+                "spark.test.blank", " ",
+                "spark.test.tab", "\t",
+                "spark.test.around", " a\u00e9 = b\f",
+                "spark.test.lines", "\n\n",
+                "spark.test.plain", "c d",
+                "spark.test.=e", "f\n",
+                "spark.app.name", " name ");
+        SparkConf conf = parsed.toSparkConf(scala.Option.empty());
+        expected.forEach((key, value) -> assertEquals(value, conf.get(key), key));
+        assertEquals(" name ", parsed.name());
+        assertEquals(List.of("--properties-file", "theirs"), CollectionConverters.asJava(parsed.childArgs()));
+        assertEquals(List.of("app.py"), List.of(ProgramSubmit.withUntrimmed("app.py")));
     }
 
     @Test
