@@ -78,7 +78,7 @@ class ResourceManager(Closing):
         return rm_documents.cluster(self._rest.get("/ws/v1/cluster/info"))
 
     def hosts(self, states: Iterable[str] = ()) -> tuple[Host, ...]:
-        """The NodeManagers that the ResourceManager knows; ``states`` also finds the LOST and SHUTDOWN ones."""
+        """The hosts that the ResourceManager knows; ``states`` also finds the LOST and SHUTDOWN ones."""
         wanted = ",".join(states)
         document = self._rest.get("/ws/v1/cluster/nodes", {"states": wanted} if wanted else None)
         return tuple(sorted(rm_documents.hosts(document), key=lambda host: host.host))
