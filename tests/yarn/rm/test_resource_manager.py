@@ -131,6 +131,24 @@ def test_a_host_is_as_its_newest_node_manager_is(
     assert len(list(rm_documents.hosts({"nodes": {"node": nodes}}))) == 1
 
 
+LABELS = [{"name": "gpu", "exclusivity": True}, {"name": "big", "exclusivity": False}, {"name": "old"}]
+
+
+@pytest.mark.parametrize(
+    ("document", "shared"),
+    [
+        ({"nodeLabelInfo": LABELS}, {"big"}),
+        ({"nodeLabelsInfo": {"nodeLabelInfo": LABELS}}, {"big"}),
+        ({"nodeLabelInfo": {"name": "big", "exclusivity": "false"}}, {"big"}),
+        ({"nodeLabelsInfo": None}, set()),
+        (None, set()),
+    ],
+)
+def test_labels_that_are_not_exclusive_are_shared(document: Any, shared: set[str]) -> None:
+    with rm({f"{CLUSTER}/get-node-labels": document} if document is not None else {}) as (manager, _):
+        assert manager.shared_labels() == shared
+
+
 @pytest.mark.parametrize("empty", [{"nodes": None}, {"nodes": {}}, {"nodes": {"node": None}}, {}])
 def test_an_empty_cluster(empty: dict[str, Any]) -> None:
     assert list(rm_documents.hosts(empty)) == []

@@ -83,6 +83,13 @@ class ResourceManager(Closing):
         document = self._rest.get("/ws/v1/cluster/nodes", {"states": wanted} if wanted else None)
         return tuple(sorted(rm_documents.hosts(document), key=lambda host: host.host))
 
+    def shared_labels(self) -> frozenset[str]:
+        """The node labels whose hosts also take containers that ask for no label, if nothing else runs there."""
+        try:
+            return rm_documents.shared_labels(self._rest.get("/ws/v1/cluster/get-node-labels"))
+        except NotFound:
+            return frozenset()  # older than such labels
+
     def queues(self) -> tuple[Queue, ...]:
         """All queues, parents before children."""
         return rm_documents.queues(self._rest.get("/ws/v1/cluster/scheduler"))

@@ -130,6 +130,12 @@ def _other_types(resource: Mapping[str, Any]) -> dict[str, int]:
     return {name: value for name, value in found.items() if value > 0 and name not in _USUAL_TYPES}
 
 
+def shared_labels(document: Mapping[str, Any]) -> frozenset[str]:
+    """``/ws/v1/cluster/get-node-labels``: those that are not exclusive."""
+    told = _list(_mapping(document.get("nodeLabelsInfo") or document).get("nodeLabelInfo"))
+    return frozenset(_text(one.get("name")) for one in told if _text(one.get("exclusivity")).lower() == "false")
+
+
 def queues(document: Mapping[str, Any]) -> tuple[Queue, ...]:
     """``/ws/v1/cluster/scheduler`` of the capacity and of the fair scheduler; empty for others."""
     info = _mapping(_mapping(document.get("scheduler")).get("schedulerInfo"))
