@@ -178,7 +178,7 @@ def test_a_profile_that_no_host_takes_is_told_with_what_keeps_it_off() -> None:
 
 def test_the_rules_say_what_gives_way_and_what_does_not() -> None:
     off = PlacementInEffect(spread=False, spread_wait_ms=4_000)
-    assert rules("", off) == ("hard: no container on a blocked host",)
+    assert rules("", off) == ("hard: no container on a blocked host", "no spreading: placement.spread is false")
     assert rules("python=3", PlacementInEffect(spread=True, spread_wait_ms=4_000, max_per_host=2, label="gpu")) == (
         "hard: no container on a blocked host",
         "hard: only hosts with the node label gpu",

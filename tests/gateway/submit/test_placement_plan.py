@@ -195,6 +195,20 @@ def test_the_plan_says_why_containers_near_others_are_not_spread() -> None:
     assert planned.rules[-1] == "no spreading: with in or cardinality only the ResourceManager knows the hosts"
 
 
+def test_the_plan_says_when_it_draws_nothing_and_when_it_does_not_spread(rm: Rm) -> None:
+    dynamic = ["--conf", "spark.dynamicAllocation.enabled=true", "--num-executors", "0"]
+    planned = plan(*dynamic)
+    assert counts(planned) == [0] * len(rm.made_hosts)
+    assert (planned.not_asked_for, planned.why_not_asked_for) == (
+        0,
+        "0 executors are asked for at the start; dynamic allocation asks for more",
+    )
+    assert plan(*dynamic, "--conf", "spark.dynamicAllocation.minExecutors=1").why_not_asked_for == ""
+    for limit in ([], ["--set", "placement.max_per_host=2"]):
+        planned = plan("--set", "placement.spread=false", *limit)
+        assert planned.rules[-1] == "no spreading: placement.spread is false"
+
+
 def test_full_hosts_say_so_and_the_plan_says_that_spreading_gives_way(rm: Rm) -> None:
     rm.made_hosts = [
         host("a", used_memory_mb=8192 - SIZE_MB + 1),

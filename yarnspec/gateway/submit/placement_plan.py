@@ -26,6 +26,8 @@ from yarnspec.yarn.rm.constraint import constraint_of, in_effect, parse
 from yarnspec.yarn.rm.hosts import ALL_STATES, likely_reports
 from yarnspec.yarn.rm.rm_reports import Host
 
+_NONE_AT_THE_START = "0 executors are asked for at the start; dynamic allocation asks for more"
+
 
 class PlannedContainer(msgspec.Struct, frozen=True, kw_only=True):
     """An executor's container with its slots. ``hosts``: where else it may come; ``rule``: why it is there.
@@ -124,6 +126,7 @@ def _planned(
         PlannedContainer(executor_id=one.id, state="planned", slots=slots, rule=one.rule, hosts=one.hosts)
         for one in table.asks.wanted
     ]
+    none_yet = "" if settings.initial_executors else _NONE_AT_THE_START
     in_effect_now = settings.placement_in_effect
     return PlacementPlan(
         mode=mode,
@@ -133,7 +136,7 @@ def _planned(
         ),
         anywhere=tuple(each for each in asked if not each.hosts),
         not_asked_for=settings.initial_executors - len(asked),
-        why_not_asked_for="".join(one.reason for one in told if isinstance(one, Warn)),
+        why_not_asked_for="".join(one.reason for one in told if isinstance(one, Warn)) or none_yet,
         rules=rules(settings.placement.constraint, in_effect_now),
         relaxed=tuple(one.reason for one in told if isinstance(one, RelaxPlacement)),
     )
@@ -278,4 +281,6 @@ def rules(constraint: str, placement: PlacementInEffect) -> tuple[str, ...]:
         )
     elif constraint and not most and parse(constraint).follows_tags(()):
         said.append("no spreading: with in or cardinality only the ResourceManager knows the hosts")
+    else:
+        said.append("no spreading: placement.spread is false")
     return tuple(said)
