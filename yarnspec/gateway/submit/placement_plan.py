@@ -224,12 +224,12 @@ def _where(document: StatusDocument, hosts: Collection[Host]) -> PlacementPlan:
         constraint=document.placement_constraint,
         hosts=tuple(drawn),
         anywhere=tuple(each for each in asked if not each.hosts),
+        warnings=tuple(f"no running host takes executors{whose}: {why}" for whose, why in nowhere.items()),
         not_asked_for=missing,
         why_not_asked_for=_missing_in_words(missing, why_none),
         profiles=document.profiles,
         rules=() if placement is None else rules(document.placement_constraint, placement),
         relaxed=tuple(one.reason for one in document.relaxations),
-        warnings=tuple(f"no running host takes executors{whose}: {why}" for whose, why in nowhere.items()),
     )
 
 
