@@ -140,7 +140,7 @@ def test_executors_of_a_profile_are_drawn_with_its_number_and_told_with_its_size
         asks=(AskStatus(rule="spread", containers=1, hosts=("b",), profile=3), AskStatus(rule="", containers=1)),
         profiles=(ProfileStatus(id=3, wanted=2, memory_mb=4096, cores=8, slots=4, resources={"yarn.io/gpu": 1}),),
     )
-    plan = plan_of(document)
+    plan = plan_of(document, host("a"), host("b", resources={"yarn.io/gpu": 2}), host("c"))
     assert picture(plan) == [
         "a          4.0g free  [1 ●●]",
         "b          4.0g free  [2 profile 3 ●●●●] [profile 3 spread ○○○○]",
@@ -159,9 +159,26 @@ def test_executors_of_a_profile_are_drawn_with_its_number_and_told_with_its_size
     ]
 
 
+def test_a_profile_that_no_host_takes_is_told_with_what_keeps_it_off() -> None:
+    gpus = ProfileStatus(id=3, wanted=2, memory_mb=4096, cores=8, slots=4, resources={"yarn.io/gpu": 1})
+    held = PlacementInEffect(spread=True, spread_wait_ms=4_000)
+    document = msgspec.structs.replace(DOCUMENT, profiles=(gpus,), placement=held, wanted_containers=7)
+    with_gpu = {"resources": {"yarn.io/gpu": 2}}
+    plan = plan_of(document, host("a"), host("c", **with_gpu), host("g", labels=("gpu",), **with_gpu))
+    assert plan.warnings == (
+        "no running host takes executors of profile 3: a: it has no yarn.io/gpu; c: a disk; "
+        "g: it has the node label gpu, and executors have none",
+    )
+    assert plan.why_not_asked_for == "2 executors are not asked for now: no host takes any of profile 3"
+    assert plan.warnings[0] in picture(plan)
+    assert plan_of(msgspec.structs.replace(document, state="KILLED"), host("a")).warnings == ()
+    no_more = msgspec.structs.replace(document, profiles=(msgspec.structs.replace(gpus, wanted=0),))
+    assert plan_of(no_more, host("a")).warnings == ()
+
+
 def test_the_rules_say_what_gives_way_and_what_does_not() -> None:
     off = PlacementInEffect(spread=False, spread_wait_ms=4_000)
-    assert rules("", off) == ("hard: no container on a blocked host",)
+    assert rules("", off) == ("hard: no container on a blocked host", "no spreading: placement.spread is false")
     assert rules("python=3", PlacementInEffect(spread=True, spread_wait_ms=4_000, max_per_host=2, label="gpu")) == (
         "hard: no container on a blocked host",
         "hard: only hosts with the node label gpu",

@@ -42,6 +42,7 @@ class Rm(HandMadeResourceManager):
             am_used_memory_mb=0,
         )
         self.made_hosts = [host(name) for name in HOSTS]
+        self.made_shared_labels = frozenset[str]()
         self.handler = "scheduler"
         self.step_mb = 1
         self.unreachable = False
@@ -59,6 +60,9 @@ class Rm(HandMadeResourceManager):
 
     def hosts(self, states: object = ()) -> tuple[Host, ...]:  # noqa: ARG002
         return tuple(self.made_hosts)
+
+    def shared_labels(self) -> frozenset[str]:
+        return self.made_shared_labels
 
     def maximum_allocation(self, queue: str | None = None) -> Size:  # noqa: ARG002
         return Size(8192, 8)

@@ -108,6 +108,7 @@ class Negotiator:
             self._containers,
             self._hosts,
             self._timers,
+            blocked=lambda: self._placement.blocked,
             goal=self._bounds.goal,
             came=self._speculation.executor_came,
             gone=self._speculation.executor_gone,

@@ -400,23 +400,42 @@ def test_any_wishes_leave_as_many_executors_as_spark_wants(
 
 
 @pytest.mark.parametrize(
-    "host",
+    ("changed", "why"),
     [
-        ev.HostReport(host=HOSTS[1], memory_mb=3000, vcores=8, resources=GPU),
-        ev.HostReport(host=HOSTS[1], memory_mb=9000, vcores=3, resources=GPU),
-        ev.HostReport(host=HOSTS[1], memory_mb=9000, vcores=8),
-        ev.HostReport(host=HOSTS[1], memory_mb=9000, vcores=8, resources={"yarn.io/gpu": 0}),
+        ({"memory_mb": 3000}, "it has 3000 MiB, and an executor needs 4096"),
+        ({"vcores": 3, "free_vcores": 3}, "it has 3 cores, and an executor needs 4"),
+        ({"resources": {}}, "it has no yarn.io/gpu"),
+        ({"resources": {"yarn.io/gpu": 0}}, "it has no yarn.io/gpu"),
+        ({"labels": ("gpu",)}, "it has the node label gpu, and executors have none"),
+        ({"suits": False}, "your constraint does not hold there"),
     ],
 )
-def test_a_profile_that_fits_on_no_host_is_a_warning_once(host: ev.HostReport) -> None:
+def test_a_profile_that_no_host_takes_is_a_warning_once(changed: dict[str, Any], why: str) -> None:
+    host = ev.HostReport(host=HOSTS[1], memory_mb=9000, vcores=8, resources=GPU)
+    without = msgspec.structs.replace(host, host=HOSTS[0], resources={})
+    lost = msgspec.structs.replace(host, host=HOSTS[2], state="LOST")
     world = started()
-    world.tell(ev.HostsReported(hosts=(host,)))
+    world.tell(ev.HostsReported(hosts=(msgspec.structs.replace(host, **changed), without, lost)))
     world.tell(target(1, LARGE))
     world.tell(target(1, large(1)))
-    assert [one for one in world.warnings if "resource profile" in one] == [
-        "an executor of resource profile 3 needs 4096 MiB, 4 cores, 1 of yarn.io/gpu, and no running host has all of "
-        "that: its tasks wait"
-    ]
+    (warned,) = [one for one in world.warnings if "resource profile" in one]
+    assert warned.startswith(
+        "an executor of resource profile 3 needs 4096 MiB, 4 cores, 1 of yarn.io/gpu, and no running host takes one: "
+    )
+    assert f"{HOSTS[1]}: {why}" in warned or f"{HOSTS[0]}, {HOSTS[1]}: {why}" in warned
+    assert warned.endswith("; its tasks wait")
+    assert world.tell(ev.HostsReported(hosts=(host, without))) is not None
+    world.tell(target(1, msgspec.structs.replace(LARGE, id=4)))
+    assert not [one for one in world.warnings if "resource profile 4" in one]
+
+
+def test_a_profile_whose_only_host_is_blocked_is_a_warning() -> None:
+    host = ev.HostReport(host=HOSTS[1], memory_mb=9000, vcores=8, resources=GPU)
+    world = started()
+    world.tell(ev.HostsReported(hosts=(host, msgspec.structs.replace(host, host=HOSTS[0], resources={}))))
+    world.block(HOSTS[1])
+    world.tell(target(1, LARGE))
+    assert f"{HOSTS[1]}: it is blocked; its tasks wait" in world.warnings[-1]
 
 
 def test_a_host_with_too_few_of_a_resource_type_is_no_place_for_such_an_executor() -> None:

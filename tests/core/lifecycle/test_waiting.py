@@ -89,6 +89,21 @@ def test_below_the_least_the_wait_ends_with_exit_code_6_and_yarns_reason() -> No
     assert not is_ready(world)
 
 
+def test_a_wait_in_vain_says_what_keeps_executors_off_each_host() -> None:
+    world = World(initial_executors=2, executor_memory_mb=2048, executor_label="fast")
+    world.start(report=False)
+    small = ev.HostReport(host=HOSTS[0], memory_mb=1024, labels=("fast",))
+    others = [ev.HostReport(host=host, memory_mb=8192) for host in HOSTS[1:3]]
+    world.tell(ev.HostsReported(hosts=(small, *others)))
+    world.driver_ready()
+    end = only(FinishApplication, world.fire(WAIT, START_MS + 300 * S))
+    assert (
+        "an executor needs 2048 MiB, 1 cores, and no running host takes one: "
+        f"{HOSTS[1]}, {HOSTS[2]}: it does not have the node label fast; "
+        f"{HOSTS[0]}: it has 1024 MiB, and an executor needs 2048"
+    ) in end.reason
+
+
 def test_when_the_wait_is_over_the_least_is_enough() -> None:
     world = waiting(2, 4)
     world.now_ms = START_MS + 295 * S

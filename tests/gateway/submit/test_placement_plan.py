@@ -13,6 +13,7 @@ from tests.gateway.lines import read
 from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
 from yarnspec.gateway.cluster.access import Cluster
 from yarnspec.gateway.submit.placement_plan import PlacementPlan, plan_of_request
+from yarnspec.yarn.rm.rm_reports import Host
 
 SIZE_MB = 1024 + 384
 
@@ -49,6 +50,87 @@ GPUS = ["--conf", "spark.executor.resource.gpu.amount=2", "--conf", "spark.execu
 def test_lines_that_a_submit_refuses_have_no_plan(line: list[str], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         plan(*line)
+
+
+FAST = ["--conf", "spark.yarn.executor.nodeLabelExpression=fast"]
+SMALL = {"memory_mb": 2048}
+TWO_GPUS = {"resources": {"yarn.io/gpu": 2}}
+SSD = {"attributes": {"nm.yarn.io/host": "a", "rm.yarn.io/disk": "ssd"}}
+TOO_SMALL = "a: it has 2048 MiB, and an executor needs 4505"
+
+
+@pytest.mark.parametrize(
+    ("hosts", "line", "words"),
+    [
+        (
+            [host("a"), host("b"), host("g", labels=("gpu",), **TWO_GPUS)],
+            GPUS,
+            [
+                "a, b: it has no yarn.io/gpu",
+                "g: it has the node label gpu, and executors have none",
+                "Change one of these: their node label (spark.yarn.executor.nodeLabelExpression), their size (",
+            ],
+        ),
+        (
+            [host("a", **SMALL, **SSD), host("b"), host("c")],
+            ["--placement-constraint", "disk=ssd"],
+            [
+                TOO_SMALL,
+                "b, c: your constraint does not hold there",
+                "Change one of these: placement.constraint, their",
+            ],
+        ),
+        (
+            [host("a", **SMALL, labels=("fast",)), *(host(f"h{number}") for number in range(5))],
+            FAST,
+            [TOO_SMALL, "h0, h1, h2 and 2 more: it does not have the node label fast"],
+        ),
+        (
+            [host("a", **SMALL), host("b"), host("c", state="LOST")],
+            ["--exclude-hosts", "b"],
+            [TOO_SMALL, "b: it is excluded at submit", "spark.executor.resource.*), --exclude-hosts."],
+        ),
+        (
+            [host("a", **SMALL, **TWO_GPUS), host("b")],
+            GPUS,
+            [TOO_SMALL, "b: it has no yarn.io/gpu"],
+        ),
+    ],
+)
+def test_what_no_host_has_all_at_once_is_refused(rm: Rm, hosts: list[Host], line: list[str], words: list[str]) -> None:
+    """Each condition alone holds on some host."""
+    rm.made_hosts = hosts
+    with pytest.raises(UsageError, match="no running host takes executors") as caught:
+        plan("--executor-memory", "4g", *line)
+    for said in words:
+        assert said in str(caught.value)
+    rm.made_hosts = [msgspec.structs.replace(one, state="LOST") for one in hosts]
+    if "--placement-constraint" not in line:
+        assert plan("--executor-memory", "4g", *line).warnings == ()
+
+
+def test_what_may_still_come_is_a_warning(rm: Rm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block that ends, cores that the scheduler may not count, a label that no host has yet or that is shared."""
+
+    def warned(*line: str) -> str:
+        planned = plan("--executor-memory", "4g", *line)
+        assert counts(planned) == [0] * len(rm.made_hosts)
+        (said,) = planned.warnings
+        return said.removeprefix("no running host takes executors now: ")
+
+    rm.made_hosts = [host("a"), host("b")]
+    assert warned(*FAST) == "a, b: it does not have the node label fast"
+    rm.made_hosts = [host("a", labels=("fast",), vcores=2), host("b")]
+    assert "a: it has 2 cores, and an executor needs 4" in warned(*FAST, "--executor-cores", "4")
+    rm.made_hosts = [host("a", **SMALL), host("g", labels=("gpu",))]
+    with pytest.raises(UsageError, match="g: it has the node label gpu"):
+        plan("--executor-memory", "4g")
+    rm.made_shared_labels = frozenset({"gpu"})
+    assert "g: it has the node label gpu, and executors have none" in warned()
+    rm.made_hosts = [host("a", **SMALL), host("b")]
+    listed = (("b",), ())
+    monkeypatch.setattr("yarnspec.gateway.submit.clustercheck.listed_hosts", lambda *_: listed)
+    assert warned() == f"b: it is on the cluster's list of blocked hosts; {TOO_SMALL}"
 
 
 @pytest.mark.usefixtures("rm")
@@ -111,6 +193,20 @@ def test_the_plan_says_why_containers_near_others_are_not_spread() -> None:
     planned = plan("--placement-constraint", "in,node,all/hbase")
     assert len(planned.anywhere) == 4
     assert planned.rules[-1] == "no spreading: with in or cardinality only the ResourceManager knows the hosts"
+
+
+def test_the_plan_says_when_it_draws_nothing_and_when_it_does_not_spread(rm: Rm) -> None:
+    dynamic = ["--conf", "spark.dynamicAllocation.enabled=true", "--num-executors", "0"]
+    planned = plan(*dynamic)
+    assert counts(planned) == [0] * len(rm.made_hosts)
+    assert (planned.not_asked_for, planned.why_not_asked_for) == (
+        0,
+        "0 executors are asked for at the start; dynamic allocation asks for more",
+    )
+    assert plan(*dynamic, "--conf", "spark.dynamicAllocation.minExecutors=1").why_not_asked_for == ""
+    for limit in ([], ["--set", "placement.max_per_host=2"]):
+        planned = plan("--set", "placement.spread=false", *limit)
+        assert planned.rules[-1] == "no spreading: placement.spread is false"
 
 
 def test_full_hosts_say_so_and_the_plan_says_that_spreading_gives_way(rm: Rm) -> None:

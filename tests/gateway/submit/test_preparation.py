@@ -124,12 +124,12 @@ class TestListedHosts:
         listed[:] = [self.block(desk, number, admin=True) for number in range(3)]
         assert len(desk.prepare().hook.am_excluded_hosts) == 2
 
-    def test_a_constraint_that_holds_on_one_of_them_alone_is_refused(
+    def test_a_constraint_that_holds_on_one_of_them_alone_is_a_warning(
         self, desk: Desk, listed: list[ClusterBlock]
     ) -> None:
         listed.append(self.block(desk, 0, admin=False))
-        with pytest.raises(UsageError, match=r"127\.0\.0\.2: it is on the cluster's list of blocked hosts"):
-            desk.prepare("--placement-constraint", "nm.yarn.io/host=127.0.0.2")
+        warnings = desk.prepare("--placement-constraint", "nm.yarn.io/host=127.0.0.2").warnings
+        assert any("127.0.0.2: it is on the cluster's list of blocked hosts" in one for one in warnings)
 
     def test_a_list_that_cannot_be_read_is_a_warning(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
         def away(_: str) -> None:
@@ -207,7 +207,7 @@ def test_constraints_that_do_not_work_are_refused_and_auto_falls_back(desk: Desk
 def test_a_constraint_needs_a_host_that_takes_executors(desk: Desk, host_name: str, why: str) -> None:
     desk.rm.made_hosts = [host("a"), host("b"), host("c", labels=("gpu",))]
     line = ["--exclude-hosts", "a", "--placement-constraint"]
-    with pytest.raises(UsageError, match=f"no running host that satisfies it takes executors: {host_name}: {why}"):
+    with pytest.raises(UsageError, match=f"{host_name}: {why}"):
         desk.prepare(*line, f"nm.yarn.io/host={host_name}")
     desk.prepare(*line, f"or(nm.yarn.io/host={host_name}:nm.yarn.io/host=b)")
 

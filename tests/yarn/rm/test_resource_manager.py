@@ -108,6 +108,47 @@ def test_hosts_are_node_ids_without_port_with_their_attributes() -> None:
     assert (second.memory_mb, second.vcores, second.used_memory_mb, second.containers) == (8192, 8, 1024, 1)
 
 
+@pytest.mark.parametrize(
+    ("managers", "kept"),
+    [
+        ([("a:4001", "RUNNING", 200), ("a:3001", "LOST", 100)], ("a:4001", "RUNNING")),
+        ([("a:3001", "SHUTDOWN", 300), ("a:4001", "UNHEALTHY", 200)], ("a:4001", "UNHEALTHY")),
+        ([("a:4001", "RUNNING", 200), ("a:-1", "DECOMMISSIONED", 300)], ("a:4001", "RUNNING")),
+        ([("a:3001", "RUNNING", 100), ("a:4001", "RUNNING", 200)], ("a:4001", "RUNNING")),
+        ([("a:4001", "LOST", 200), ("a:3001", "SHUTDOWN", 100)], ("a:4001", "LOST")),
+        ([("a:4001", "NEW", None), ("a:3001", "LOST", None)], ("a:4001", "NEW")),
+    ],
+)
+@pytest.mark.parametrize("turn", [1, -1])
+def test_a_host_is_as_its_newest_node_manager_is(
+    managers: list[tuple[str, str, int | None]], kept: tuple[str, str], turn: int
+) -> None:
+    """With ``yarn.nodemanager.address`` as Hadoop has it, a NodeManager has another port after each restart."""
+    nodes = [node("a") | {"id": name, "state": state, "lastHealthUpdate": at_ms} for name, state, at_ms in managers]
+    found = {one.host: one for one in rm_documents.hosts({"nodes": {"node": [*nodes, node("b")][::turn]}})}
+    assert (found["a"].node_id, found["a"].state) == kept
+    assert found["b"].state == "RUNNING"
+    assert len(list(rm_documents.hosts({"nodes": {"node": nodes}}))) == 1
+
+
+LABELS = [{"name": "gpu", "exclusivity": True}, {"name": "big", "exclusivity": False}, {"name": "old"}]
+
+
+@pytest.mark.parametrize(
+    ("document", "shared"),
+    [
+        ({"nodeLabelInfo": LABELS}, {"big"}),
+        ({"nodeLabelsInfo": {"nodeLabelInfo": LABELS}}, {"big"}),
+        ({"nodeLabelInfo": {"name": "big", "exclusivity": "false"}}, {"big"}),
+        ({"nodeLabelsInfo": None}, set()),
+        (None, set()),
+    ],
+)
+def test_labels_that_are_not_exclusive_are_shared(document: Any, shared: set[str]) -> None:
+    with rm({f"{CLUSTER}/get-node-labels": document} if document is not None else {}) as (manager, _):
+        assert manager.shared_labels() == shared
+
+
 @pytest.mark.parametrize("empty", [{"nodes": None}, {"nodes": {}}, {"nodes": {"node": None}}, {}])
 def test_an_empty_cluster(empty: dict[str, Any]) -> None:
     assert list(rm_documents.hosts(empty)) == []

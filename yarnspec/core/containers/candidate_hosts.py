@@ -16,7 +16,7 @@ from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.asks import Ask
 from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.containers.placement_model import HostLoad, Loads, shares, turn_of, uneven
-from yarnspec.core.containers.profiles import USUAL, lacks
+from yarnspec.core.containers.profiles import USUAL, lacks, why_other_label
 from yarnspec.core.messages.events import ExecutorProfile, HostReport
 from yarnspec.core.messages.settings import Settings
 
@@ -153,7 +153,7 @@ class CandidateHosts:
         return host.suits and self._has_label(host)
 
     def _has_label(self, host: HostReport) -> bool:
-        return self._label in host.labels if self._label else not host.labels
+        return not why_other_label(host.labels, self._label)
 
     def why_none(self) -> str:
         """Which rule leaves no host at all, whether it has room or not; empty if there is one."""

@@ -5,7 +5,7 @@ Spark says how many executors it wants of each profile. Which of them runs which
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -14,6 +14,10 @@ from yarnspec.core.messages.settings import Settings, given_mb, slots_of
 
 USUAL = 0
 """Spark's number of the default profile."""
+
+_NOTHING: Mapping[str, str] = {}
+_SHOWN_HOSTS = 3
+_SHOWN_REASONS = 4
 
 
 class Profiles:
@@ -94,6 +98,46 @@ class Profiles:
 
 def _size(profile: ExecutorProfile) -> tuple[int, int, int, dict[str, int]]:
     return profile.memory_mb, profile.heap_mb, profile.cores, profile.resources
+
+
+def why_other_label(labels: Collection[str], wanted: str) -> str:
+    """Why executors that want a node label, or none, may not be on a host with these labels; empty if they may."""
+    if wanted and wanted not in labels:
+        return f"it does not have the node label {wanted}"
+    if not wanted and labels:
+        return f"it has the node label {', '.join(labels)}, and executors have none"
+    return ""
+
+
+def why_none_may(host: HostReport, label: str) -> str:
+    """Why executors of no size at all may be on a host; empty if some may. ``label``: the node label they want."""
+    if host.state != "RUNNING":
+        return f"it is {host.state}"
+    return why_other_label(host.labels, label) or ("" if host.suits else "your constraint does not hold there")
+
+
+def why_nowhere(
+    hosts: Iterable[HostReport], size: ExecutorProfile, label: str, kept_off: Mapping[str, str] = _NOTHING
+) -> str:
+    """Why no running host takes executors of this size, whether it has room now or not.
+
+    Empty if one does, or if none runs: then one may still come. ``kept_off``: hosts that are left out, and why. The
+    largest hosts are named first, and those of the same reason together.
+    """
+    running = sorted((one for one in hosts if one.state == "RUNNING"), key=lambda one: (-one.memory_mb, one.host))
+    alike: dict[str, list[str]] = {}
+    for one in running:
+        why = why_none_may(one, label) or lacks(one, size) or kept_off.get(one.host, "")
+        if not why:
+            return ""
+        alike.setdefault(why, []).append(one.host)
+    shown = [f"{_shown(names)}: {why}" for why, names in alike.items()]
+    return "; ".join([*shown[:_SHOWN_REASONS], *(["…"] if len(shown) > _SHOWN_REASONS else [])])
+
+
+def _shown(names: Sequence[str]) -> str:
+    more = len(names) - _SHOWN_HOSTS
+    return ", ".join(names[:_SHOWN_HOSTS]) + (f" and {more} more" if more > 0 else "")
 
 
 def lacks(host: HostReport, size: ExecutorProfile) -> str:

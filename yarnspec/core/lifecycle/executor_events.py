@@ -6,14 +6,14 @@ Spark told? How long does a replacement wait, and when are further replacements 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.blame import blame, shorten
 from yarnspec.core.containers.deaths import YoungDeath, YoungDeaths
 from yarnspec.core.containers.executor_rows import Executor
 from yarnspec.core.containers.executor_table import ExecutorTable
-from yarnspec.core.containers.profiles import USUAL, lacks
+from yarnspec.core.containers.profiles import USUAL, why_nowhere
 from yarnspec.core.containers.removals import Removals
 from yarnspec.core.lifecycle.driver import Route
 from yarnspec.core.lifecycle.phases import Lifecycle
@@ -37,9 +37,10 @@ LEFT_OVER_TIMER = "left-over-executors"
 class Executors:
     """Follows the executors of one attempt.
 
-    ``goal`` says how many there shall be when Spark wants so many. Three calls return the commands that follow
-    elsewhere. ``came`` is called when an executor has registered, and ``gone`` with every row that leaves the table.
-    ``died_young`` is called with every death that counts as a failed start.
+    ``blocked`` tells the hosts that get no container. ``goal`` says how many executors there shall be when Spark wants
+    so many. Three calls return the commands that follow elsewhere. ``came`` is called when an executor has registered,
+    and ``gone`` with every row that leaves the table. ``died_young`` is called with every death that counts as a failed
+    start.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Executors:
         hosts: Hosts,
         timers: Timers,
         *,
+        blocked: Callable[[], Iterable[str]],
         goal: Callable[[int], int],
         came: Callable[[int], list[Command]],
         gone: Callable[[Executor, int], list[Command]],
@@ -60,6 +62,8 @@ class Executors:
         self._containers = containers
         self._hosts = hosts
         self._timers = timers
+        self._label = settings.executor_label or settings.queue_label
+        self._blocked = blocked
         self._goal = goal
         self._came = came
         self._gone = gone
@@ -138,30 +142,48 @@ class Executors:
         above = self._above_the_maximum()
         if above:
             return self._lifecycle.fail(EXIT_NO_RESOURCES, above)
-        new = [said for said in self.fit_nowhere() if said not in self._warned_of]
-        self._warned_of.update(new)
-        return [Warn(reason=f"{said}: its tasks wait") for said in new]
+        return self._warn_of_sizes()
+
+    def _warn_of_sizes(self) -> list[Command]:
+        """Warn of each size that no running host takes. The submit has warned of the size that it knew."""
+        commands: list[Command] = []
+        for number, needs, why in self._nowhere():
+            if needs not in self._warned_of and (number != USUAL or self._set_in_code is not None):
+                self._warned_of.add(needs)
+                commands.append(Warn(reason=f"{needs}, and {why}; its tasks wait"))
+        return commands
 
     def fit_nowhere(self) -> list[str]:
-        """Words for each size that Spark wants and that fits on no running host: nothing of it will come."""
-        hosts = [one for one in self._hosts.reports.values() if one.state == "RUNNING" and one.memory_mb]
-        wanted = [one for one in self._containers.profiles.others if one.count]
-        if self._set_in_code is not None:
-            wanted.append(self._set_in_code)
-        nowhere = [one for one in wanted if hosts and not any(_fits(host, one) for host in hosts)]
-        return [f"{_needs(one)}, and no running host has all of that" for one in nowhere]
+        """Words for each size that Spark wants and that no running host takes: nothing of it comes."""
+        return [f"{needs}, and {why}" for _, needs, why in self._nowhere()]
+
+    def _nowhere(self) -> Iterator[tuple[int, str, str]]:
+        """The profile, what it needs, and why no running host takes it."""
+        profiles, blocked = self._containers.profiles, dict.fromkeys(self._blocked(), "it is blocked")
+        wanted = [one for one in profiles.others if one.count]
+        for one in [*wanted, profiles.usual] if self._containers.target > 0 else wanted:
+            if why := why_nowhere(self._hosts.reports.values(), one, self._label, blocked):
+                yield one.id, self._needs(one), f"no running host takes one: {why}"
 
     def _above_the_maximum(self) -> str:
         """Words for a size set in the code of which YARN gives no container; empty if there is none."""
         size, largest = self._set_in_code, self._settings.largest_container
         if size is None or largest is None or (size.memory_mb <= largest[0] and size.cores <= largest[1]):
             return ""
-        return f"{_needs(size)}, but YARN's largest container here is {largest[0]} MiB and {largest[1]} cores"
+        return f"{self._needs(size)}, but YARN's largest container here is {largest[0]} MiB and {largest[1]} cores"
 
     @property
     def _set_in_code(self) -> ev.ExecutorProfile | None:
         """The usual size, if executors of it are wanted and the submit has not checked it."""
         return self._containers.profiles.to_tell(USUAL) if self._containers.target > 0 else None
+
+    def _needs(self, size: ev.ExecutorProfile) -> str:
+        whose = f" of resource profile {size.id}"
+        if size.id == USUAL:
+            in_code = " of the size that the program sets (spark.executor.memory, .cores, .resource.*)"
+            whose = in_code if self._set_in_code is not None else ""
+        types = "".join(f", {count} of {name}" for name, count in sorted(size.resources.items()))
+        return f"an executor{whose} needs {size.memory_mb} MiB, {size.cores} cores{types}"
 
     def _unwanted(self, event: ev.ExecutorsUnwanted, _now_ms: int) -> list[Command]:
         said = f"Spark wants executors {', '.join(event.executor_ids)} ended ({self._containers.summary()})"
@@ -276,15 +298,3 @@ class Executors:
         delay_ms = self._deaths.backoff_ms()
         said = f"{why}: replacements wait {delay_ms / 1000:g} s"
         return [self._timers.set(BACKOFF_TIMER, now_ms + delay_ms, said)]
-
-
-def _needs(size: ev.ExecutorProfile) -> str:
-    in_code = "the size that the program sets (spark.executor.memory, .cores, .resource.*)"
-    whose = in_code if size.id == USUAL else f"resource profile {size.id}"
-    types = "".join(f", {count} of {name}" for name, count in sorted(size.resources.items()))
-    return f"an executor of {whose} needs {size.memory_mb} MiB, {size.cores} cores{types}"
-
-
-def _fits(host: ev.HostReport, profile: ev.ExecutorProfile) -> bool:
-    """Whether a host that runs nothing else could have such an executor."""
-    return host.vcores >= profile.cores and not lacks(host, profile)

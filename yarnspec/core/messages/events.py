@@ -29,7 +29,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class HostReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One NodeManager as the ResourceManager reports it; ``host`` is the node id without its port.
+    """One host as the ResourceManager reports its NodeManager; ``host`` is the node id without its port.
 
     ``free_memory_mb``: memory that no container of any application uses; null if it is not told. ``free_vcores``: the
     same for cores; null if the scheduler does not count them. The event log has both as they were when the host changed
@@ -83,7 +83,7 @@ class AttemptStarted(Event, frozen=True):
 
 
 class HostsReported(Event, frozen=True):
-    """All hosts (NodeManagers) of the cluster and their states, as the ResourceManager knows them now.
+    """All hosts of the cluster and their states, as the ResourceManager knows them now.
 
     In the event log only the first record of an epoch is ``whole``. All hosts of a large cluster would fill the log. So
     the other records hold only the hosts that changed, and the names of those that are ``gone``.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
 from yarnspec.core.blocking.blockedshare import blocked_limit
+from yarnspec.core.containers.profiles import USUAL, lacks, why_nowhere, why_other_label
+from yarnspec.core.messages.events import ExecutorProfile, HostReport
 from yarnspec.core.messages.settings import given_mb
 from yarnspec.errors import UsageError
 from yarnspec.gateway.cluster.access import Cluster
@@ -14,7 +16,8 @@ from yarnspec.gateway.submit.constraintcheck import check_constraint
 from yarnspec.gateway.submit.listedhosts import listed_hosts
 from yarnspec.gateway.translation.sizes import Sizes
 from yarnspec.gateway.translation.sparkconf import Translation
-from yarnspec.yarn.rm.hosts import ALL_STATES, check_fits, check_known, check_resources
+from yarnspec.yarn.rm.constraint import constraint_of
+from yarnspec.yarn.rm.hosts import ALL_STATES, check_fits, check_known, check_resources, likely_reports, report_of
 from yarnspec.yarn.rm.placement_mode import ResolvedMode, resolve
 from yarnspec.yarn.rm.rm_reports import Host, Size
 
@@ -45,7 +48,7 @@ def ask_cluster(cluster: Cluster, translation: Translation, sizes: Sizes, *, for
     hosts = rm.hosts(ALL_STATES)
     queue = rm.queue(translation.yarn.queue)
     largest, step_mb = rm.maximum_allocation(queue.path), rm.memory_step_mb()
-    check_sizes(sizes, hosts, step_mb, largest)
+    executor = check_sizes(sizes, hosts, step_mb, largest)
     check_resources("spark.executor.resource: an executor", sizes.executor.resources, hosts)
     check_resources("spark.driver.resource: the AM container", sizes.am_resources, hosts)
     _check_exclusions(translation, hosts, force=force)
@@ -55,11 +58,14 @@ def ask_cluster(cluster: Cluster, translation: Translation, sizes: Sizes, *, for
     # Only then the list in HDFS, whose absence is no error: nobody shall wait for a dead HDFS twice.
     running = [host.host for host in hosts if host.state == "RUNNING"]
     listed, trouble = listed_hosts(cluster, translation.options, running, translation.exclude_hosts)
-    kept_off = dict.fromkeys(listed, "it is on the cluster's list of blocked hosts")
-    kept_off |= dict.fromkeys(translation.exclude_hosts, "it is excluded at submit")
-    check_constraint(
-        options, mode, hosts, label=sizes.executor.label, queue_label=queue.default_label, kept_off=kept_off
+    excluded = dict.fromkeys(translation.exclude_hosts, "it is excluded at submit")
+    kept_off = dict.fromkeys(listed, "it is on the cluster's list of blocked hosts") | excluded
+    check_constraint(options, mode, hosts, label=sizes.executor.label)
+    profile = ExecutorProfile(
+        id=USUAL, count=0, memory_mb=executor.memory_mb, cores=executor.vcores, resources=sizes.executor.resources
     )
+    label = sizes.executor.label or queue.default_label
+    suited = _check_suited(cluster, translation, profile, hosts, label, excluded=excluded, kept_off=kept_off)
     return ClusterAnswer(
         hosts=hosts,
         queue_label=queue.default_label,
@@ -68,7 +74,7 @@ def ask_cluster(cluster: Cluster, translation: Translation, sizes: Sizes, *, for
         mode=mode,
         listed=listed,
         kept_off=kept_off,
-        warnings=trouble,
+        warnings=(*trouble, *suited),
     )
 
 
@@ -82,6 +88,49 @@ def check_sizes(sizes: Sizes, hosts: Sequence[Host], step_mb: int, largest: Size
     master = Size(given_mb(sizes.am_memory_mb, step_mb, largest.memory_mb), sizes.am_vcores)
     check_fits(f"--driver-memory/--driver-cores: the AM container{which}", master, hosts, largest)
     return executor
+
+
+def _check_suited(
+    cluster: Cluster,
+    translation: Translation,
+    size: ExecutorProfile,
+    hosts: Sequence[Host],
+    label: str,
+    *,
+    excluded: Mapping[str, str],
+    kept_off: Mapping[str, str],
+) -> tuple[str, ...]:
+    """Warn when no running host takes executors now; UsageError when none will as long as the hosts stay as they are.
+
+    A block on the cluster's list ends by itself. Nobody knows before whether the scheduler counts cores. As long as no
+    host has the right node label, one may still come.
+    """
+    constraint = constraint_of(translation.options.placement)
+    why_now = why_nowhere(likely_reports(hosts, constraint), size, label, kept_off)
+    if not why_now:
+        return ()
+    shared = frozenset() if label else cluster.rm.shared_labels()
+    certain = [report_of(one, constraint) for one in hosts if one.state == "RUNNING"]
+    certain = [msgspec.structs.replace(one, labels=tuple(set(one.labels) - shared)) for one in certain]
+    why = why_nowhere(certain, size, label, excluded)
+    if why and not all(why_other_label(one.labels, label) for one in certain):
+        causes = ", ".join(_causes(certain, size, label, excluded))
+        raise UsageError(f"no running host takes executors: {why}. Change one of these: {causes}.")
+    return (f"no running host takes executors now: {why_now}",)
+
+
+def _causes(
+    hosts: Sequence[HostReport], size: ExecutorProfile, label: str, excluded: Mapping[str, str]
+) -> Iterator[str]:
+    """What keeps executors off one of these hosts or another."""
+    if any(why_other_label(one.labels, label) for one in hosts):
+        yield "their node label (spark.yarn.executor.nodeLabelExpression)"
+    if not all(one.suits for one in hosts):
+        yield "placement.constraint"
+    if any(lacks(one, size) for one in hosts):
+        yield "their size (--executor-memory, --executor-cores, spark.executor.resource.*)"
+    if any(one.host in excluded for one in hosts):
+        yield "--exclude-hosts"
 
 
 def _check_exclusions(translation: Translation, hosts: tuple[Host, ...], *, force: bool) -> None:

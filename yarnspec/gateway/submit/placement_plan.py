@@ -10,7 +10,7 @@ import msgspec
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.containers.placing import Placing
-from yarnspec.core.containers.profiles import lacks, lacks_now
+from yarnspec.core.containers.profiles import USUAL, lacks, lacks_now, why_none_may, why_nowhere
 from yarnspec.core.messages.commands import PlacementRule, RelaxPlacement, Warn
 from yarnspec.core.messages.events import ExecutorProfile, HostReport, PlacementInEffect
 from yarnspec.core.messages.settings import Settings
@@ -22,9 +22,11 @@ from yarnspec.gateway.submit.clustercheck import ask_cluster
 from yarnspec.gateway.submit.preparation import read_request
 from yarnspec.observe.forms.document import ContainerStatus, ProfileStatus, StatusDocument
 from yarnspec.units import counted, format_duration
-from yarnspec.yarn.rm.constraint import Constraint, constraint_of, in_effect, parse
-from yarnspec.yarn.rm.hosts import ALL_STATES, report_of, why_other_label
+from yarnspec.yarn.rm.constraint import constraint_of, in_effect, parse
+from yarnspec.yarn.rm.hosts import ALL_STATES, likely_reports
 from yarnspec.yarn.rm.rm_reports import Host
+
+_NONE_AT_THE_START = "0 executors are asked for at the start; dynamic allocation asks for more"
 
 
 class PlannedContainer(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +58,7 @@ class PlacementPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     ``not_asked_for``: how many more executors are wanted, and ``why_not_asked_for`` says it in words. ``profiles``: the
     sizes of the executors that are not of the usual one. ``relaxed``: why soft rules gave way, or would. ``warnings``:
-    why the plan may be wrong.
+    why the plan may be wrong, and which executors no host takes.
     """
 
     schema: int = 1
@@ -100,17 +102,9 @@ def plan_of_request(request: SubmitRequest) -> PlacementPlan:
         memory_step_mb=answer.memory_step_mb,
         placement=options,
     )
-    reports = _reports(answer.hosts, constraint_of(options))
+    reports = likely_reports(answer.hosts, constraint_of(options))
     planned = _planned(in_effect(settings), reports, answer.kept_off, mode=answer.mode.mode, slots=sizes.executor.slots)
     return msgspec.structs.replace(planned, warnings=answer.warnings)
-
-
-def _reports(hosts: Collection[Host], constraint: Constraint | None) -> list[HostReport]:
-    # YARN tells only application masters whether the scheduler counts cores. One that does never gives more than a
-    # host has.
-    counts_cores = all(host.used_vcores <= host.vcores for host in hosts)
-    reports = [report_of(host, constraint, counts_cores=counts_cores) for host in hosts]
-    return sorted(reports, key=lambda one: one.host)
 
 
 def _planned(
@@ -132,6 +126,7 @@ def _planned(
         PlannedContainer(executor_id=one.id, state="planned", slots=slots, rule=one.rule, hosts=one.hosts)
         for one in table.asks.wanted
     ]
+    none_yet = "" if settings.initial_executors else _NONE_AT_THE_START
     in_effect_now = settings.placement_in_effect
     return PlacementPlan(
         mode=mode,
@@ -141,7 +136,7 @@ def _planned(
         ),
         anywhere=tuple(each for each in asked if not each.hosts),
         not_asked_for=settings.initial_executors - len(asked),
-        why_not_asked_for="".join(one.reason for one in told if isinstance(one, Warn)),
+        why_not_asked_for="".join(one.reason for one in told if isinstance(one, Warn)) or none_yet,
         rules=rules(settings.placement.constraint, in_effect_now),
         relaxed=tuple(one.reason for one in told if isinstance(one, RelaxPlacement)),
     )
@@ -166,10 +161,7 @@ def _drawn_host(
 
 def _why_unfit(host: HostReport, sizes: Sequence[ExecutorProfile], label: str) -> str:
     """Why executors of none of these sizes may be on a host, whether it has room now or not."""
-    if host.state != "RUNNING":
-        return f"it is {host.state}"
-    why = why_other_label(host.labels, label) or _of_all([lacks(host, size) for size in sizes])
-    return why or ("" if host.suits else "your constraint does not hold there")
+    return why_none_may(host, label) or _of_all([lacks(host, size) for size in sizes])
 
 
 def _of_all(reasons: Sequence[str]) -> str:
@@ -201,7 +193,7 @@ def _where(document: StatusDocument, hosts: Collection[Host]) -> PlacementPlan:
         for _ in range(ask.containers)
     ]
     placement = document.placement
-    reports = _reports(hosts, parse(document.placement_constraint) if document.placement_constraint else None)
+    reports = likely_reports(hosts, parse(document.placement_constraint) if document.placement_constraint else None)
     if placement is None:  # Which label the executors need is not known: no host is unfit for its labels.
         reports = [msgspec.structs.replace(one, labels=()) for one in reports]
     label = placement.label if placement is not None else ""
@@ -219,7 +211,9 @@ def _where(document: StatusDocument, hosts: Collection[Host]) -> PlacementPlan:
     # Executors for copies come beside the number that is wanted. With some of them this is too few, never too many.
     missing = 0 if document.ended else max(0, document.wanted_containers - len(there) - len(asked))
     usable = [one for one in reports if one.host not in blocked and not _why_unfit(one, sizes, label)]
-    why_none = "" if usable else "no host takes any"
+    wanted = () if document.ended else [size for size in sizes if size.count]
+    nowhere = {_of_profile(size): why for size in wanted if (why := why_nowhere(reports, size, label, blocked))}
+    why_none = "; ".join(f"no host takes any{whose}" for whose in nowhere) if usable else "no host takes any"
     if usable and placement is not None and (most := placement.max_per_host):
         full = {one.host for one in drawn if len(one.containers) >= most}
         if {one.host for one in usable} <= full:
@@ -230,6 +224,7 @@ def _where(document: StatusDocument, hosts: Collection[Host]) -> PlacementPlan:
         constraint=document.placement_constraint,
         hosts=tuple(drawn),
         anywhere=tuple(each for each in asked if not each.hosts),
+        warnings=tuple(f"no running host takes executors{whose}: {why}" for whose, why in nowhere.items()),
         not_asked_for=missing,
         why_not_asked_for=_missing_in_words(missing, why_none),
         profiles=document.profiles,
@@ -242,6 +237,10 @@ def _size_of(one: ProfileStatus) -> ExecutorProfile:
     return ExecutorProfile(
         id=one.id, count=one.wanted, memory_mb=one.memory_mb, cores=one.cores, slots=one.slots, resources=one.resources
     )
+
+
+def _of_profile(size: ExecutorProfile) -> str:
+    return "" if size.id == USUAL else f" of profile {size.id}"
 
 
 def _missing_in_words(missing: int, why: str) -> str:
@@ -282,4 +281,6 @@ def rules(constraint: str, placement: PlacementInEffect) -> tuple[str, ...]:
         )
     elif constraint and not most and parse(constraint).follows_tags(()):
         said.append("no spreading: with in or cardinality only the ResourceManager knows the hosts")
+    else:
+        said.append("no spreading: placement.spread is false")
     return tuple(said)

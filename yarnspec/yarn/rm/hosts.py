@@ -60,17 +60,19 @@ def check_resources(what: str, wanted: Mapping[str, int], hosts: Sequence[Host])
         raise UsageError(f"{what} needs {shown}, and no running host has all of that.")
 
 
-def why_other_label(labels: Collection[str], wanted: str) -> str:
-    """Why executors that want a node label, or none, may not be on a host with these labels; empty if they may."""
-    if wanted and wanted not in labels:
-        return f"it does not have the node label {wanted}"
-    if not wanted and labels:
-        return f"it has the node label {', '.join(labels)}, and executors have none"
-    return ""
-
-
 def _has(host: Host, wanted: Mapping[str, int]) -> bool:
     return all(host.resources.get(name, 0) >= amount for name, amount in wanted.items())
+
+
+def likely_reports(hosts: Collection[Host], constraint: Constraint | None) -> list[HostReport]:
+    """The hosts for a plan, by name.
+
+    YARN tells only application masters whether the scheduler counts cores. One that does never gives more than a host
+    has.
+    """
+    counts_cores = all(host.used_vcores <= host.vcores for host in hosts)
+    reports = [report_of(host, constraint, counts_cores=counts_cores) for host in hosts]
+    return sorted(reports, key=lambda one: one.host)
 
 
 def report_of(host: Host, constraint: Constraint | None = None, *, counts_cores: bool = False) -> HostReport:

@@ -78,10 +78,17 @@ class ResourceManager(Closing):
         return rm_documents.cluster(self._rest.get("/ws/v1/cluster/info"))
 
     def hosts(self, states: Iterable[str] = ()) -> tuple[Host, ...]:
-        """The NodeManagers that the ResourceManager knows; ``states`` also finds the LOST and SHUTDOWN ones."""
+        """The hosts that the ResourceManager knows; ``states`` also finds the LOST and SHUTDOWN ones."""
         wanted = ",".join(states)
         document = self._rest.get("/ws/v1/cluster/nodes", {"states": wanted} if wanted else None)
         return tuple(sorted(rm_documents.hosts(document), key=lambda host: host.host))
+
+    def shared_labels(self) -> frozenset[str]:
+        """The node labels whose hosts also take containers that ask for no label, if nothing else runs there."""
+        try:
+            return rm_documents.shared_labels(self._rest.get("/ws/v1/cluster/get-node-labels"))
+        except NotFound:
+            return frozenset()  # older than such labels
 
     def queues(self) -> tuple[Queue, ...]:
         """All queues, parents before children."""

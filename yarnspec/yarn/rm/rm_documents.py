@@ -11,6 +11,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from yarnspec.core.blocking.hosts import GONE_STATES
 from yarnspec.yarn.rm.rm_reports import (
     ApplicationReport,
     AttemptReport,
@@ -82,8 +83,17 @@ def cluster(document: Mapping[str, Any]) -> ClusterInfo:
 
 
 def hosts(document: Mapping[str, Any]) -> Iterator[Host]:
-    """``/ws/v1/cluster/nodes``."""
+    """``/ws/v1/cluster/nodes``: each host once, by its newest NodeManager.
+
+    A NodeManager that was restarted on another port is a further one for the ResourceManager. The one before is LOST
+    after a while, or stays SHUTDOWN; until then both are RUNNING.
+    """
+    newest: dict[str, Mapping[str, Any]] = {}
     for node in _list(_mapping(document.get("nodes")).get("node")):
+        host = _without_port(_text(node.get("id")))
+        if host not in newest or _recency(node) > _recency(newest[host]):
+            newest[host] = node
+    for host, node in newest.items():
         total = _mapping(node.get("totalResource"))
         used_memory_mb, used_vcores = _whole(node.get("usedMemoryMB")), _whole(node.get("usedVirtualCores"))
         attributes = {}
@@ -92,7 +102,7 @@ def hosts(document: Mapping[str, Any]) -> Iterator[Host]:
             attributes[name] = _text(attribute.get("value"))
         resources, used = _other_types(total), _other_types(_mapping(node.get("usedResource")))
         yield Host(
-            host=_without_port(_text(node.get("id"))),
+            host=host,
             node_id=_text(node.get("id")),
             rack=_text(node.get("rack")),
             state=_text(node.get("state")),
@@ -109,11 +119,21 @@ def hosts(document: Mapping[str, Any]) -> Iterator[Host]:
         )
 
 
+def _recency(node: Mapping[str, Any]) -> tuple[bool, int]:
+    return _text(node.get("state")) not in GONE_STATES, _whole(node.get("lastHealthUpdate"))
+
+
 def _other_types(resource: Mapping[str, Any]) -> dict[str, int]:
     """The resource types beside memory and cores of which there is something."""
     told = _list(_mapping(resource.get("resourceInformations")).get("resourceInformation"))
     found = {_text(one.get("name")): _whole(one.get("value")) for one in told}
     return {name: value for name, value in found.items() if value > 0 and name not in _USUAL_TYPES}
+
+
+def shared_labels(document: Mapping[str, Any]) -> frozenset[str]:
+    """``/ws/v1/cluster/get-node-labels``: those that are not exclusive."""
+    told = _list(_mapping(document.get("nodeLabelsInfo") or document).get("nodeLabelInfo"))
+    return frozenset(_text(one.get("name")) for one in told if _text(one.get("exclusivity")).lower() == "false")
 
 
 def queues(document: Mapping[str, Any]) -> tuple[Queue, ...]:

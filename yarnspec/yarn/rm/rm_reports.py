@@ -21,7 +21,7 @@ class ClusterInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):
-    """One NodeManager. ``attributes`` maps ``prefix/name`` to the value that the host publishes.
+    """One host, by its NodeManager. ``attributes`` maps ``prefix/name`` to the value that the host publishes.
 
     ``resources``: how much the host has of each resource type beside memory and cores, and how much of it is free.
     """
