@@ -212,9 +212,25 @@ def test_what_does_not_come_is_relaxed_in_order_and_then_left_alone() -> None:
     before = len(of(SetTimer, world.commands))
     world.tell(ev.PendingExplained(reason="no room"), after_ms=WAIT_MS)
     assert len(of(SetTimer, world.commands)) == before
+    assert relaxed.reason in explained(world, host)
+    world.run("1", host=host)
+    assert relaxed.reason not in explained(world, host)
+
+
+def explained(world: World, host: str) -> tuple[str, ...]:
     found = world.negotiator.explain_host(host, world.now_ms)
     assert found is not None
-    assert relaxed.reason in found.lines
+    return found.lines
+
+
+def test_what_is_spread_again_is_not_relaxed_any_more() -> None:
+    world = begun(executors=1)
+    for _ in range(3):
+        relaxed = only(RelaxPlacement, late(world))
+        assert all(relaxed.reason in explained(world, host) for host in relaxed.hosts)
+    world.tell(report(dict.fromkeys(HOSTS, 5)))
+    assert targets(world).total() == 1
+    assert not any("did not come" in line for host in HOSTS for line in explained(world, host))
 
 
 def test_the_wait_counts_from_the_call_that_told_the_resource_manager() -> None:
@@ -242,6 +258,38 @@ def test_no_host_is_to_blame_when_all_are_silent() -> None:
     world = begun(executors=4)
     late(world)
     assert {one.rule for one in wanted(world).values()} == {"several"}
+
+
+def test_a_queue_that_was_full_is_not_laid_to_the_hosts() -> None:
+    """Some hosts seemed to be silent for themselves, until all were."""
+    free = dict.fromkeys(HOSTS, 8)
+    world = begun(free=free, executors=4)
+    first = {one.hosts[0]: one.id for one in wanted(world).values()}
+    for host in HOSTS[:2]:
+        world.run(first[host], host=host)
+    for _ in range(3):
+        late(world)
+    assert [one.hosts for one in wanted(world).values()] == [(), ()]
+    world.tell(report(free | dict.fromkeys(HOSTS[:2], 7)))
+    world.tell(ev.TargetExecutorsChanged(count=10))
+    assert targets(world) == {HOSTS[0]: 1, HOSTS[1]: 1, HOSTS[2]: 2, HOSTS[3]: 2}
+
+
+def test_a_host_that_was_silent_is_asked_again_after_a_while_though_its_room_has_not_grown() -> None:
+    """The queue opened in the moment in which other hosts were asked."""
+    free = dict.fromkeys(HOSTS, 8)
+    world = begun(free=free, executors=2)
+    silent = set(targets(world))
+    late(world)
+    others = {one.id: one.hosts[0] for one in wanted(world).values()}
+    for executor_id, host in others.items():
+        world.run(executor_id, host=host)
+    world.tell(report(free | dict.fromkeys(others.values(), 7)))
+    world.tell(ev.TargetExecutorsChanged(count=3))
+    assert silent.isdisjoint(targets(world))
+    world.now_ms += 15 * WAIT_MS
+    world.tell(ev.TargetExecutorsChanged(count=8))
+    assert {host: targets(world)[host] + (host in others.values()) for host in HOSTS} == dict.fromkeys(HOSTS, 2)
 
 
 def test_hosts_that_refuse_leave_the_spread_to_the_others() -> None:
@@ -413,7 +461,10 @@ def test_on_full_hosts_a_place_on_any_host_below_the_limit_is_taken(limit: int) 
     assert "no host has room for 2 containers now: they may come on any host below the limit" in relaxed.reason
     assert claims(world) == dict.fromkeys(HOSTS, limit)
     (given, other) = wanted(world).values()
+    asked = len(of(UpdatePlacement, world.commands))
     world.run(given.id, host=given.hosts[0])
+    assert len(of(UpdatePlacement, world.commands)) == asked
+    world.tell(report(dict.fromkeys(HOSTS, 0), 1))
     assert set(wanted(world)[other.id].hosts) == {host for host in HOSTS if limit == 2 or host != given.hosts[0]}
     # A further executor has its share of the hosts.
     world.tell(ev.TargetExecutorsChanged(count=3))
@@ -438,6 +489,29 @@ def test_a_container_that_came_by_an_older_request_takes_its_place_from_the_othe
     world.run(other, host=first[other])
     assert first[other] not in wanted(world)[dealt.id].hosts
     assert wanted(world)[dealt.id].hosts
+
+
+def test_containers_that_come_where_they_may_make_no_new_placement() -> None:
+    """Each would be as long as all asks: on many full hosts that was megabytes."""
+    many = [f"10.0.0.{number}" for number in range(20)]
+    world = begun(free=dict.fromkeys(many, 0), executors=40, max_per_host=4)
+    asked = len(of(UpdatePlacement, world.commands))
+    for one in list(wanted(world).values())[:30]:
+        world.run(one.id, host=one.hosts[0])
+    assert len(of(UpdatePlacement, world.commands)) == asked
+    world.tell(report(dict.fromkeys(many, 0), 1))
+    assert len(of(UpdatePlacement, world.commands)) == asked + 1
+    assert claims(world).total() == 20 * 4 - 30
+
+
+def test_a_container_of_a_withdrawn_request_takes_its_place_from_the_others() -> None:
+    world = begun(free=dict.fromkeys(HOSTS, 0), executors=2, max_per_host=1)
+    (_, newest) = wanted(world).values()
+    world.tell(ev.TargetExecutorsChanged(count=1))
+    (other,) = wanted(world).values()
+    assert set(other.hosts) == set(HOSTS)
+    world.allocate(newest.id, newest.hosts[0])
+    assert set(wanted(world)[other.id].hosts) == set(HOSTS) - {newest.hosts[0]}
 
 
 def test_places_are_dealt_again_when_one_of_those_who_wait_is_given_up() -> None:
