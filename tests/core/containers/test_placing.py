@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -796,24 +797,30 @@ def test_places_are_dealt_so_that_none_is_left_and_none_is_claimed_twice(
 
 
 class Yarn:
-    """Gives containers where they may come and where there is room, in an order that hypothesis draws."""
+    """Gives containers where they may come and where there is room, in an order that hypothesis draws.
 
-    def __init__(self, world: World, room: dict[str, int]) -> None:
+    ``queue``: so many containers in all; None: the queue has no bound.
+    """
+
+    def __init__(self, world: World, room: dict[str, int], queue: int | None) -> None:
         self.world = world
-        self.room = room
+        self.room_mb = {host: count * SIZE_MB for host, count in room.items()}
+        self.queue = queue
         self.on: dict[str, str] = {}
         self.most: Counter[str] = Counter()
-        self._given: set[str] = set()
+        self._given_mb: dict[str, int] = {}
         self._leaving: list[str] = []
 
     def give(self, data: st.DataObject) -> bool:
-        ready = [(one, host) for one in wanted(self.world).values() for host in self.room if self._may(one, host)]
+        if self.queue is not None and len(self.on) >= self.queue:
+            return False
+        ready = [(one, host) for one in wanted(self.world).values() for host in self.room_mb if self._may(one, host)]
         if not ready:
             return False
         one, host = data.draw(st.sampled_from(ready))
-        self.room[host] -= 1
+        self.room_mb[host] -= one.memory_mb
         self.on[one.id] = host
-        self._given.add(one.id)
+        self._given_mb[one.id] = one.memory_mb
         self.most |= Counter(self.on.values())
         self.world.run(one.id, host=host)
         return True
@@ -827,14 +834,24 @@ class Yarn:
     def end_released(self) -> None:
         for executor_id in self._leaving:
             host = self.on.pop(executor_id)
-            self.room[host] += 1
+            self.room_mb[host] += self._given_mb[executor_id]
             self.world.lose(executor_id, 0, host=host)
         self._leaving.clear()
+
+    def report(self, more_mb: int = 0) -> ev.HostsReported:
+        """What is really free."""
+        return ev.HostsReported(
+            hosts=tuple(ev.HostReport(host=host, free_memory_mb=mb + more_mb) for host, mb in self.room_mb.items())
+        )
 
     def _may(self, one: WantedContainer, host: str) -> bool:
         blocked = of(UpdatePlacement, self.world.commands)[-1].blocked_hosts
         named = not one.strict or host in one.hosts
-        return one.id not in self._given and self.room[host] > 0 and host not in (*blocked, *one.not_hosts) and named
+        room = one.id not in self._given_mb and self.room_mb[host] >= one.memory_mb
+        return room and host not in (*blocked, *one.not_hosts) and named
+
+
+OTHER_SIZES_MB = (2 * SIZE_MB, SIZE_MB // 2)
 
 
 @dataclass(frozen=True)
@@ -848,8 +865,13 @@ class Case:
     spread: bool
     blocked: frozenset[str]
     data: tuple[int, ...]  # how many tasks have data on each host
-    releases: int = 0  # so many executors Spark gives up again, and others come in their place
-    later: tuple[tuple[int, ...], ...] = ()  # what the hosts report later, right or wrong
+    releases: int  # so many executors Spark gives up again, and others come in their place
+    later: tuple[tuple[int, ...], ...]  # what the hosts report later, right or wrong
+    queue: int | None  # so many containers the queue gives at first
+    others: tuple[int, ...] = ()  # how many executors of each other size
+    extra: int = 0  # how many containers for copies
+    avoid: frozenset[str] = frozenset()  # these are kept off the copies' originals
+    required: frozenset[str] = frozenset()  # hosts with saved outputs
 
     @property
     def shares(self) -> dict[str, float]:
@@ -865,20 +887,42 @@ class Case:
     def hosts(self) -> tuple[str, ...]:
         return HOSTS[: len(self.reported)]
 
+    @property
+    def simple(self) -> bool:
+        """Whether all containers are alike."""
+        return not (any(self.others) or self.extra or self.required)
+
+    def target(self, more: int = 0, data: tuple[int, ...] = ()) -> ev.TargetExecutorsChanged:
+        """What Spark wants: so many more usual executors than at first, and perhaps near data."""
+        sizes = zip(self.others, OTHER_SIZES_MB, strict=False)
+        others = (ev.ExecutorProfile(id=id_, count=count, memory_mb=mb) for id_, (count, mb) in enumerate(sizes, 1))
+        told = near(self.executors + more, sum(data), *data)
+        return msgspec.structs.replace(told, profiles=tuple(others))
+
 
 rooms = st.integers(0, 4)
-cases = st.builds(
-    Case,
-    reported=st.lists(rooms, min_size=1, max_size=4).map(tuple),
-    wrong=st.just(()) | st.tuples(rooms, rooms, rooms, rooms),
-    executors=st.integers(1, 9),
-    limit=st.integers(0, 3),
-    spread=st.booleans(),
-    blocked=st.frozensets(st.sampled_from(HOSTS), max_size=1),
-    data=st.just(()) | st.tuples(rooms, rooms, rooms, rooms),
-    releases=st.integers(0, 3),
-    later=st.lists(st.tuples(rooms, rooms, rooms, rooms), max_size=3).map(tuple),
-)
+usual: dict[str, Any] = {
+    "reported": st.lists(rooms, min_size=1, max_size=4).map(tuple),
+    "wrong": st.just(()) | st.tuples(rooms, rooms, rooms, rooms),
+    "executors": st.integers(1, 9),
+    "limit": st.integers(0, 3),
+    "spread": st.booleans(),
+    "blocked": st.frozensets(st.sampled_from(HOSTS), max_size=1),
+    "data": st.just(()) | st.tuples(rooms, rooms, rooms, rooms),
+    "releases": st.integers(0, 3),
+    "later": st.lists(st.tuples(rooms, rooms, rooms, rooms), max_size=3).map(tuple),
+    "queue": st.none() | st.integers(0, 4),
+}
+some_hosts = st.frozensets(st.sampled_from(HOSTS), max_size=2)
+mixed = {
+    **usual,
+    "executors": st.integers(2, 6),
+    "others": st.tuples(st.integers(0, 3), st.integers(0, 3)),
+    "extra": st.integers(0, 2),
+    "avoid": some_hosts,
+    "required": some_hosts,
+}
+cases = st.builds(Case, **usual) | st.builds(Case, **mixed)
 
 
 @given(cases, st.data())
@@ -890,36 +934,60 @@ def test_no_avoided_host_no_host_beyond_the_limit_an_even_spread_and_an_end(case
         world.block(host)
     world.tell(report(dict(zip(case.hosts, case.reported, strict=True))))
     world.driver_ready()
-    world.tell(near(case.executors, sum(case.data), *case.data))
     blocked = {one.host for one in world.view().blocked_hosts}
-    yarn = Yarn(world, case.truth)
+    table = world.negotiator._containers
+    table.set_required_hosts(tuple(sorted(case.required)))
+    table.want_extra(case.extra, tuple(sorted(case.avoid)))
+    world.tell(case.target(data=case.data))
+    yarn = Yarn(world, case.truth, case.queue)
     for _ in range(case.releases):
         go_on(world, yarn, data, firings=data.draw(st.integers(0, 3)))
         yarn.release(data)
     go_on(world, yarn, data)
+    table.set_required_hosts(())
     yarn.end_released()
     go_on(world, yarn, data)
     for reported in case.later:
         world.tell(report(dict(zip(case.hosts, reported, strict=False))))
         go_on(world, yarn, data)
+    assert case.limit or case.later or case.required or no_rule_comes_back(world)
+
+    # The queue opens, the reports are right, and what happened long ago is forgotten.
+    yarn.queue = None
+    world.now_ms += 15 * WAIT_MS
+    world.tell(case.target())
+    world.tell(yarn.report())
+    world.tell(case.target(more=3))
+    if case.simple and case.spread and not case.limit:
+        assert new_asks_go_to_the_emptiest(world, yarn, blocked)
+    there = -1
+    while there < len(yarn.on):
+        there = len(yarn.on)
+        go_on(world, yarn, data)
+        world.tell(yarn.report())
     asked = len(of(UpdatePlacement, world.commands))
-    for more_mb in (1, SIZE_MB - 1, 0):
-        world.tell(report(dict(zip(case.hosts, (case.reported, *case.later)[-1], strict=False)), more_mb))
+    for more_mb in (1, min(OTHER_SIZES_MB) - 1, 0):
+        world.tell(yarn.report(more_mb))
     assert len(of(UpdatePlacement, world.commands)) == asked
 
     counts = Counter(yarn.on.values())
     assert not blocked & counts.keys()
     assert not case.limit or max(yarn.most.values(), default=0) <= case.limit
+    for update in of(UpdatePlacement, world.commands):
+        assert all(set(one.not_hosts).isdisjoint(one.hosts) for one in update.wanted)
     assert case.releases or not of(ReleaseContainer, world.commands)
-    free = (min(case.truth[one], case.limit or case.executors) for one in case.truth.keys() - blocked)
-    assert counts.total() == min(case.executors, sum(free))
-    if case.spread and not (case.wrong or case.releases or case.later) and not of(RelaxPlacement, world.commands):
-        with_room = [one for one in case.truth.keys() - blocked if yarn.room[one] > 0]
+    if not case.limit or not any(case.others):
+        assert nothing_waits_that_has_a_place(world, yarn, case.limit, blocked)
+    if case.simple:
+        free = (min(case.truth[one], case.limit or case.executors + 3) for one in case.truth.keys() - blocked)
+        assert counts.total() == min(case.executors + 3, sum(free))
+    quiet = not (case.wrong or case.releases or case.later or of(RelaxPlacement, world.commands))
+    if case.spread and case.simple and quiet:
+        with_room = [one for one in case.truth.keys() - blocked if yarn.room_mb[one] > 0]
         evenly = (counts[one] >= min(max(counts.values()) - 1, case.limit or 99) for one in with_room if counts)
         assert any(case.data) or all(evenly)
         lacking = [one for one in with_room if counts[one] < min(case.shares.get(one, 0), case.limit or 99)]
         assert not lacking or all(counts[one] < case.shares.get(one, 0) + 1 for one in counts)
-    assert case.limit or case.later or no_rule_comes_back(world)
 
 
 def go_on(world: World, yarn: Yarn, data: st.DataObject, firings: int = 40) -> None:
@@ -937,8 +1005,27 @@ def go_on(world: World, yarn: Yarn, data: st.DataObject, firings: int = 40) -> N
         pass
 
 
+def new_asks_go_to_the_emptiest(world: World, yarn: Yarn, blocked: set[str]) -> bool:
+    asked = targets(world)
+    counts = asked + Counter(yarn.on.values())
+    with_room = [host for host, mb in yarn.room_mb.items() if mb - asked[host] * SIZE_MB >= SIZE_MB]
+    return all(counts[host] - 1 <= counts[other] for host in asked for other in with_room if other not in blocked)
+
+
+def nothing_waits_that_has_a_place(world: World, yarn: Yarn, limit: int, blocked: set[str]) -> bool:
+    """No container waits that could be on some host, as far as the rules go."""
+    table = world.negotiator._containers
+    waiting = {(ask.wanted.memory_mb, ask.avoid) for ask in table.asks.all}
+    if table.missing:
+        waiting.add((SIZE_MB, ()))
+    waiting |= {(OTHER_SIZES_MB[profile - 1], ()) for profile in table.missing_by_profile}
+    counts = Counter(yarn.on.values())
+    open_hosts = {host for host in yarn.room_mb if not limit or counts[host] < limit} - blocked
+    return all(yarn.room_mb[host] < mb for mb, avoid in waiting for host in open_hosts.difference(avoid))
+
+
 def no_rule_comes_back(world: World) -> bool:
-    ranks = {"prefer": 0, "spread": 1, "several": 2, "": 3}
+    ranks = {"prefer": 0, "spread": 1, "several": 2, "avoid": 3, "": 3}
     seen: dict[str, int] = {}
     for one in (one for update in of(UpdatePlacement, world.commands) for one in update.wanted):
         if ranks[one.rule] < seen.get(one.id, 0):
