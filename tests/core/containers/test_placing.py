@@ -952,14 +952,11 @@ def test_no_avoided_host_no_host_beyond_the_limit_an_even_spread_and_an_end(case
         go_on(world, yarn, data)
     assert case.limit or case.later or case.required or no_rule_comes_back(world)
 
-    # The queue opens, the reports are right, and what happened long ago is forgotten.
+    # The queue opens, and the reports are right.
     yarn.queue = None
-    world.now_ms += 15 * WAIT_MS
     world.tell(case.target())
     world.tell(yarn.report())
     world.tell(case.target(more=3))
-    if case.simple and case.spread and not case.limit:
-        assert new_asks_go_to_the_emptiest(world, yarn, blocked)
     there = -1
     while there < len(yarn.on):
         there = len(yarn.on)
@@ -1005,13 +1002,6 @@ def go_on(world: World, yarn: Yarn, data: st.DataObject, firings: int = 40) -> N
         pass
 
 
-def new_asks_go_to_the_emptiest(world: World, yarn: Yarn, blocked: set[str]) -> bool:
-    asked = targets(world)
-    counts = asked + Counter(yarn.on.values())
-    with_room = [host for host, mb in yarn.room_mb.items() if mb - asked[host] * SIZE_MB >= SIZE_MB]
-    return all(counts[host] - 1 <= counts[other] for host in asked for other in with_room if other not in blocked)
-
-
 def nothing_waits_that_has_a_place(world: World, yarn: Yarn, limit: int, blocked: set[str]) -> bool:
     """No container waits that could be on some host, as far as the rules go."""
     table = world.negotiator._containers
@@ -1022,6 +1012,29 @@ def nothing_waits_that_has_a_place(world: World, yarn: Yarn, limit: int, blocked
     counts = Counter(yarn.on.values())
     open_hosts = {host for host in yarn.room_mb if not limit or counts[host] < limit} - blocked
     return all(yarn.room_mb[host] < mb for mb, avoid in waiting for host in open_hosts.difference(avoid))
+
+
+@given(
+    st.lists(st.integers(2, 6), min_size=2, max_size=4), st.integers(0, 5), st.none() | st.integers(0, 3), st.data()
+)
+def test_after_a_queue_was_full_later_containers_are_spread_evenly_again(
+    free: list[int], queue: int, opens_after: int | None, data: st.DataObject
+) -> None:
+    """The queue opens when all rules have given way, or earlier; then hosts stay silent for a while."""
+    room = dict(zip(HOSTS, free, strict=False))
+    world = begun(free=room, executors=queue + 2)
+    yarn = Yarn(world, room, queue)
+    go_on(world, yarn, data, firings=40 if opens_after is None else opens_after)
+    yarn.queue = None
+    if opens_after is not None:
+        go_on(world, yarn, data)
+        world.now_ms += 15 * WAIT_MS
+    world.tell(yarn.report())
+    world.tell(ev.TargetExecutorsChanged(count=queue + 8))
+    asked = targets(world)
+    counts = asked + Counter(yarn.on.values())
+    with_room = [host for host, mb in yarn.room_mb.items() if mb >= (asked[host] + 1) * SIZE_MB]
+    assert all(counts[host] - 1 <= counts[other] for host in asked for other in with_room)
 
 
 def no_rule_comes_back(world: World) -> bool:
