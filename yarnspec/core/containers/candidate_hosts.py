@@ -254,10 +254,10 @@ class CandidateHosts:
         When every host was silent, the queue is full or the ResourceManager is slow: no host is to blame, nor are those
         that were silent before.
         """
-        size = self._profiles.of(profile)
-        blamed = any(self.room(host, size) > 0 for host in self.usable - hosts)
+        size, ours = self._profiles.of(profile), self.ours()
+        blamed = any(self.room(host, size, ours) > 0 for host in self.usable - hosts)
         if blamed:
-            there = self.ours().of_profile(profile)
+            there = ours.of_profile(profile)
             until_ms = now_ms + self._silence_ms
             self._silent.update({(host, profile): _Silence(there[host], until_ms) for host in hosts})
         else:
