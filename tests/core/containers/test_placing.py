@@ -1014,9 +1014,7 @@ def nothing_waits_that_has_a_place(world: World, yarn: Yarn, limit: int, blocked
     return all(yarn.room_mb[host] < mb for mb, avoid in waiting for host in open_hosts.difference(avoid))
 
 
-@given(
-    st.lists(st.integers(2, 6), min_size=2, max_size=4), st.integers(0, 5), st.none() | st.integers(0, 3), st.data()
-)
+@given(st.lists(st.integers(2, 6), min_size=2, max_size=4), st.integers(0, 5), st.none() | st.integers(0, 3), st.data())
 def test_after_a_queue_was_full_later_containers_are_spread_evenly_again(
     free: list[int], queue: int, opens_after: int | None, data: st.DataObject
 ) -> None:
