@@ -115,8 +115,7 @@ def _summary(document: StatusDocument, now_ms: int) -> Table:
         row("executors", f"{document.running_containers} of {document.wanted_containers} run")
         row("waiting for", document.pending_reason, "yellow")
         row("asked for", asks_in_words(document.asks, constraint=document.placement_constraint))
-    if document.relaxations:
-        row("relaxed", document.relaxations[-1].reason, "yellow")
+        row("relaxed", next((one.reason for one in reversed(document.relaxations) if one.holds), None), "yellow")
     if document.resources is not None:
         row("resources", resources_in_words(document.resources, document.wanted_containers, now_ms))
         row("rescales", "\n".join(_rescale(one, now_ms) for one in document.resources.rescales[-_SHOWN_RESCALES:]))

@@ -41,7 +41,7 @@ DOCUMENT = StatusDocument(
     wanted_containers=5,
     asks=(AskStatus(rule="spread", containers=1, hosts=("b",)), AskStatus(rule="", containers=2)),
     usual_executor=ProfileStatus(id=0, wanted=5, memory_mb=1024, cores=4, slots=2),
-    relaxations=(Relaxation(time_ms=1, rule="spread", containers=2, reason="b gave none"),),
+    relaxations=(Relaxation(time_ms=1, rule="spread", containers=2, reason="b gave none", holds=True),),
 )
 
 
@@ -72,6 +72,9 @@ def test_the_picture_of_an_application_shows_what_is_there_and_what_is_asked_for
         "mode blacklist",
     ]
     assert "b gave none" in picture(plan)
+    over = Relaxation(time_ms=1, rule="spread", containers=2, reason="b gave none")
+    for changes in ({"relaxations": (over,)}, {"state": "KILLED"}):
+        assert "b gave none" not in picture(plan_of(msgspec.structs.replace(DOCUMENT, **changes)))
     assert [one.slots for one in plan.anywhere] == [2, 2]
     assert (plan.not_asked_for, plan.why_not_asked_for) == (0, "")
 

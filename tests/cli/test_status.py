@@ -62,8 +62,9 @@ def row(name: str, document: StatusDocument) -> str:
     console = Console(width=500, record=True, color_system=None, highlight=False)
     with console.capture() as capture:
         print_status(document, console, 1_700_000_030_000)
-    (line,) = [line for line in capture.get().splitlines() if line.startswith(name)]
-    return line
+    lines = [line for line in capture.get().splitlines() if line.startswith(name)]
+    assert len(lines) <= 1
+    return lines[0] if lines else ""
 
 
 def test_what_an_ask_waits_for_under_a_users_constraint() -> None:
@@ -72,10 +73,16 @@ def test_what_an_ask_waits_for_under_a_users_constraint() -> None:
         DOCUMENT,
         placement_constraint="python=3.11",
         asks=(AskStatus(rule="", containers=2), AskStatus(rule="spread", containers=1, hosts=("h",))),
-        relaxations=(Relaxation(time_ms=1, rule="spread", containers=2, reason=none),),
+        relaxations=(
+            Relaxation(time_ms=1, rule="spread", containers=2, reason=none, holds=True),
+            Relaxation(time_ms=2, rule="spread", containers=1, reason="that is over"),
+        ),
     )
     assert row("asked for", document).rstrip().endswith("2 anywhere where python=3.11 holds; 1 to spread them, on h")
     assert row("relaxed", document).rstrip().endswith(none)
+    over = msgspec.structs.replace(document, relaxations=document.relaxations[1:])
+    assert row("relaxed", over) == ""
+    assert row("relaxed", msgspec.structs.replace(document, state="KILLED", phase="ended")) == ""
 
 
 def test_the_profile_of_executors_is_shown_where_there_are_several() -> None:

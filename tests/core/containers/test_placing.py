@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -212,9 +213,25 @@ def test_what_does_not_come_is_relaxed_in_order_and_then_left_alone() -> None:
     before = len(of(SetTimer, world.commands))
     world.tell(ev.PendingExplained(reason="no room"), after_ms=WAIT_MS)
     assert len(of(SetTimer, world.commands)) == before
+    assert relaxed.reason in explained(world, host)
+    world.run("1", host=host)
+    assert relaxed.reason not in explained(world, host)
+
+
+def explained(world: World, host: str) -> tuple[str, ...]:
     found = world.negotiator.explain_host(host, world.now_ms)
     assert found is not None
-    assert relaxed.reason in found.lines
+    return found.lines
+
+
+def test_what_is_spread_again_is_not_relaxed_any_more() -> None:
+    world = begun(executors=1)
+    for _ in range(3):
+        relaxed = only(RelaxPlacement, late(world))
+        assert all(relaxed.reason in explained(world, host) for host in relaxed.hosts)
+    world.tell(report(dict.fromkeys(HOSTS, 5)))
+    assert targets(world).total() == 1
+    assert not any("did not come" in line for host in HOSTS for line in explained(world, host))
 
 
 def test_the_wait_counts_from_the_call_that_told_the_resource_manager() -> None:
@@ -242,6 +259,38 @@ def test_no_host_is_to_blame_when_all_are_silent() -> None:
     world = begun(executors=4)
     late(world)
     assert {one.rule for one in wanted(world).values()} == {"several"}
+
+
+def test_a_queue_that_was_full_is_not_laid_to_the_hosts() -> None:
+    """Some hosts seemed to be silent for themselves, until all were."""
+    free = dict.fromkeys(HOSTS, 8)
+    world = begun(free=free, executors=4)
+    first = {one.hosts[0]: one.id for one in wanted(world).values()}
+    for host in HOSTS[:2]:
+        world.run(first[host], host=host)
+    for _ in range(3):
+        late(world)
+    assert [one.hosts for one in wanted(world).values()] == [(), ()]
+    world.tell(report(free | dict.fromkeys(HOSTS[:2], 7)))
+    world.tell(ev.TargetExecutorsChanged(count=10))
+    assert targets(world) == {HOSTS[0]: 1, HOSTS[1]: 1, HOSTS[2]: 2, HOSTS[3]: 2}
+
+
+def test_a_host_that_was_silent_is_asked_again_after_a_while_though_its_room_has_not_grown() -> None:
+    """The queue opened in the moment in which other hosts were asked."""
+    free = dict.fromkeys(HOSTS, 8)
+    world = begun(free=free, executors=2)
+    silent = set(targets(world))
+    late(world)
+    others = {one.id: one.hosts[0] for one in wanted(world).values()}
+    for executor_id, host in others.items():
+        world.run(executor_id, host=host)
+    world.tell(report(free | dict.fromkeys(others.values(), 7)))
+    world.tell(ev.TargetExecutorsChanged(count=3))
+    assert silent.isdisjoint(targets(world))
+    world.now_ms += 15 * WAIT_MS
+    world.tell(ev.TargetExecutorsChanged(count=8))
+    assert {host: targets(world)[host] + (host in others.values()) for host in HOSTS} == dict.fromkeys(HOSTS, 2)
 
 
 def test_hosts_that_refuse_leave_the_spread_to_the_others() -> None:
@@ -413,7 +462,10 @@ def test_on_full_hosts_a_place_on_any_host_below_the_limit_is_taken(limit: int) 
     assert "no host has room for 2 containers now: they may come on any host below the limit" in relaxed.reason
     assert claims(world) == dict.fromkeys(HOSTS, limit)
     (given, other) = wanted(world).values()
+    asked = len(of(UpdatePlacement, world.commands))
     world.run(given.id, host=given.hosts[0])
+    assert len(of(UpdatePlacement, world.commands)) == asked
+    world.tell(report(dict.fromkeys(HOSTS, 0), 1))
     assert set(wanted(world)[other.id].hosts) == {host for host in HOSTS if limit == 2 or host != given.hosts[0]}
     # A further executor has its share of the hosts.
     world.tell(ev.TargetExecutorsChanged(count=3))
@@ -438,6 +490,29 @@ def test_a_container_that_came_by_an_older_request_takes_its_place_from_the_othe
     world.run(other, host=first[other])
     assert first[other] not in wanted(world)[dealt.id].hosts
     assert wanted(world)[dealt.id].hosts
+
+
+def test_containers_that_come_where_they_may_make_no_new_placement() -> None:
+    """Each would be as long as all asks: on many full hosts that was megabytes."""
+    many = [f"10.0.0.{number}" for number in range(20)]
+    world = begun(free=dict.fromkeys(many, 0), executors=40, max_per_host=4)
+    asked = len(of(UpdatePlacement, world.commands))
+    for one in list(wanted(world).values())[:30]:
+        world.run(one.id, host=one.hosts[0])
+    assert len(of(UpdatePlacement, world.commands)) == asked
+    world.tell(report(dict.fromkeys(many, 0), 1))
+    assert len(of(UpdatePlacement, world.commands)) == asked + 1
+    assert claims(world).total() == 20 * 4 - 30
+
+
+def test_a_container_of_a_withdrawn_request_takes_its_place_from_the_others() -> None:
+    world = begun(free=dict.fromkeys(HOSTS, 0), executors=2, max_per_host=1)
+    (_, newest) = wanted(world).values()
+    world.tell(ev.TargetExecutorsChanged(count=1))
+    (other,) = wanted(world).values()
+    assert set(other.hosts) == set(HOSTS)
+    world.allocate(newest.id, newest.hosts[0])
+    assert set(wanted(world)[other.id].hosts) == set(HOSTS) - {newest.hosts[0]}
 
 
 def test_places_are_dealt_again_when_one_of_those_who_wait_is_given_up() -> None:
@@ -722,24 +797,30 @@ def test_places_are_dealt_so_that_none_is_left_and_none_is_claimed_twice(
 
 
 class Yarn:
-    """Gives containers where they may come and where there is room, in an order that hypothesis draws."""
+    """Gives containers where they may come and where there is room, in an order that hypothesis draws.
 
-    def __init__(self, world: World, room: dict[str, int]) -> None:
+    ``queue``: so many containers in all; None: the queue has no bound.
+    """
+
+    def __init__(self, world: World, room: dict[str, int], queue: int | None) -> None:
         self.world = world
-        self.room = room
+        self.room_mb = {host: count * SIZE_MB for host, count in room.items()}
+        self.queue = queue
         self.on: dict[str, str] = {}
         self.most: Counter[str] = Counter()
-        self._given: set[str] = set()
+        self._given_mb: dict[str, int] = {}
         self._leaving: list[str] = []
 
     def give(self, data: st.DataObject) -> bool:
-        ready = [(one, host) for one in wanted(self.world).values() for host in self.room if self._may(one, host)]
+        if self.queue is not None and len(self.on) >= self.queue:
+            return False
+        ready = [(one, host) for one in wanted(self.world).values() for host in self.room_mb if self._may(one, host)]
         if not ready:
             return False
         one, host = data.draw(st.sampled_from(ready))
-        self.room[host] -= 1
+        self.room_mb[host] -= one.memory_mb
         self.on[one.id] = host
-        self._given.add(one.id)
+        self._given_mb[one.id] = one.memory_mb
         self.most |= Counter(self.on.values())
         self.world.run(one.id, host=host)
         return True
@@ -753,14 +834,24 @@ class Yarn:
     def end_released(self) -> None:
         for executor_id in self._leaving:
             host = self.on.pop(executor_id)
-            self.room[host] += 1
+            self.room_mb[host] += self._given_mb[executor_id]
             self.world.lose(executor_id, 0, host=host)
         self._leaving.clear()
+
+    def report(self, more_mb: int = 0) -> ev.HostsReported:
+        """What is really free."""
+        return ev.HostsReported(
+            hosts=tuple(ev.HostReport(host=host, free_memory_mb=mb + more_mb) for host, mb in self.room_mb.items())
+        )
 
     def _may(self, one: WantedContainer, host: str) -> bool:
         blocked = of(UpdatePlacement, self.world.commands)[-1].blocked_hosts
         named = not one.strict or host in one.hosts
-        return one.id not in self._given and self.room[host] > 0 and host not in (*blocked, *one.not_hosts) and named
+        room = one.id not in self._given_mb and self.room_mb[host] >= one.memory_mb
+        return room and host not in (*blocked, *one.not_hosts) and named
+
+
+OTHER_SIZES_MB = (2 * SIZE_MB, SIZE_MB // 2)
 
 
 @dataclass(frozen=True)
@@ -774,8 +865,13 @@ class Case:
     spread: bool
     blocked: frozenset[str]
     data: tuple[int, ...]  # how many tasks have data on each host
-    releases: int = 0  # so many executors Spark gives up again, and others come in their place
-    later: tuple[tuple[int, ...], ...] = ()  # what the hosts report later, right or wrong
+    releases: int  # so many executors Spark gives up again, and others come in their place
+    later: tuple[tuple[int, ...], ...]  # what the hosts report later, right or wrong
+    queue: int | None  # so many containers the queue gives at first
+    others: tuple[int, ...] = ()  # how many executors of each other size
+    extra: int = 0  # how many containers for copies
+    avoid: frozenset[str] = frozenset()  # these are kept off the copies' originals
+    required: frozenset[str] = frozenset()  # hosts with saved outputs
 
     @property
     def shares(self) -> dict[str, float]:
@@ -791,20 +887,42 @@ class Case:
     def hosts(self) -> tuple[str, ...]:
         return HOSTS[: len(self.reported)]
 
+    @property
+    def simple(self) -> bool:
+        """Whether all containers are alike."""
+        return not (any(self.others) or self.extra or self.required)
+
+    def target(self, more: int = 0, data: tuple[int, ...] = ()) -> ev.TargetExecutorsChanged:
+        """What Spark wants: so many more usual executors than at first, and perhaps near data."""
+        sizes = zip(self.others, OTHER_SIZES_MB, strict=False)
+        others = (ev.ExecutorProfile(id=id_, count=count, memory_mb=mb) for id_, (count, mb) in enumerate(sizes, 1))
+        told = near(self.executors + more, sum(data), *data)
+        return msgspec.structs.replace(told, profiles=tuple(others))
+
 
 rooms = st.integers(0, 4)
-cases = st.builds(
-    Case,
-    reported=st.lists(rooms, min_size=1, max_size=4).map(tuple),
-    wrong=st.just(()) | st.tuples(rooms, rooms, rooms, rooms),
-    executors=st.integers(1, 9),
-    limit=st.integers(0, 3),
-    spread=st.booleans(),
-    blocked=st.frozensets(st.sampled_from(HOSTS), max_size=1),
-    data=st.just(()) | st.tuples(rooms, rooms, rooms, rooms),
-    releases=st.integers(0, 3),
-    later=st.lists(st.tuples(rooms, rooms, rooms, rooms), max_size=3).map(tuple),
-)
+usual: dict[str, Any] = {
+    "reported": st.lists(rooms, min_size=1, max_size=4).map(tuple),
+    "wrong": st.just(()) | st.tuples(rooms, rooms, rooms, rooms),
+    "executors": st.integers(1, 9),
+    "limit": st.integers(0, 3),
+    "spread": st.booleans(),
+    "blocked": st.frozensets(st.sampled_from(HOSTS), max_size=1),
+    "data": st.just(()) | st.tuples(rooms, rooms, rooms, rooms),
+    "releases": st.integers(0, 3),
+    "later": st.lists(st.tuples(rooms, rooms, rooms, rooms), max_size=3).map(tuple),
+    "queue": st.none() | st.integers(0, 4),
+}
+some_hosts = st.frozensets(st.sampled_from(HOSTS), max_size=2)
+mixed = {
+    **usual,
+    "executors": st.integers(2, 6),
+    "others": st.tuples(st.integers(0, 3), st.integers(0, 3)),
+    "extra": st.integers(0, 2),
+    "avoid": some_hosts,
+    "required": some_hosts,
+}
+cases = st.builds(Case, **usual) | st.builds(Case, **mixed)
 
 
 @given(cases, st.data())
@@ -816,36 +934,57 @@ def test_no_avoided_host_no_host_beyond_the_limit_an_even_spread_and_an_end(case
         world.block(host)
     world.tell(report(dict(zip(case.hosts, case.reported, strict=True))))
     world.driver_ready()
-    world.tell(near(case.executors, sum(case.data), *case.data))
     blocked = {one.host for one in world.view().blocked_hosts}
-    yarn = Yarn(world, case.truth)
+    table = world.negotiator._containers
+    table.set_required_hosts(tuple(sorted(case.required)))
+    table.want_extra(case.extra, tuple(sorted(case.avoid)))
+    world.tell(case.target(data=case.data))
+    yarn = Yarn(world, case.truth, case.queue)
     for _ in range(case.releases):
         go_on(world, yarn, data, firings=data.draw(st.integers(0, 3)))
         yarn.release(data)
     go_on(world, yarn, data)
+    table.set_required_hosts(())
     yarn.end_released()
     go_on(world, yarn, data)
     for reported in case.later:
         world.tell(report(dict(zip(case.hosts, reported, strict=False))))
         go_on(world, yarn, data)
+    assert case.limit or case.later or case.required or no_rule_comes_back(world)
+
+    # The queue opens, and the reports are right.
+    yarn.queue = None
+    world.tell(case.target())
+    world.tell(yarn.report())
+    world.tell(case.target(more=3))
+    there = -1
+    while there < len(yarn.on):
+        there = len(yarn.on)
+        go_on(world, yarn, data)
+        world.tell(yarn.report())
     asked = len(of(UpdatePlacement, world.commands))
-    for more_mb in (1, SIZE_MB - 1, 0):
-        world.tell(report(dict(zip(case.hosts, (case.reported, *case.later)[-1], strict=False)), more_mb))
+    for more_mb in (1, min(OTHER_SIZES_MB) - 1, 0):
+        world.tell(yarn.report(more_mb))
     assert len(of(UpdatePlacement, world.commands)) == asked
 
     counts = Counter(yarn.on.values())
     assert not blocked & counts.keys()
     assert not case.limit or max(yarn.most.values(), default=0) <= case.limit
+    for update in of(UpdatePlacement, world.commands):
+        assert all(set(one.not_hosts).isdisjoint(one.hosts) for one in update.wanted)
     assert case.releases or not of(ReleaseContainer, world.commands)
-    free = (min(case.truth[one], case.limit or case.executors) for one in case.truth.keys() - blocked)
-    assert counts.total() == min(case.executors, sum(free))
-    if case.spread and not (case.wrong or case.releases or case.later) and not of(RelaxPlacement, world.commands):
-        with_room = [one for one in case.truth.keys() - blocked if yarn.room[one] > 0]
+    if not case.limit or not any(case.others):
+        assert nothing_waits_that_has_a_place(world, yarn, case.limit, blocked)
+    if case.simple:
+        free = (min(case.truth[one], case.limit or case.executors + 3) for one in case.truth.keys() - blocked)
+        assert counts.total() == min(case.executors + 3, sum(free))
+    quiet = not (case.wrong or case.releases or case.later or of(RelaxPlacement, world.commands))
+    if case.spread and case.simple and quiet:
+        with_room = [one for one in case.truth.keys() - blocked if yarn.room_mb[one] > 0]
         evenly = (counts[one] >= min(max(counts.values()) - 1, case.limit or 99) for one in with_room if counts)
         assert any(case.data) or all(evenly)
         lacking = [one for one in with_room if counts[one] < min(case.shares.get(one, 0), case.limit or 99)]
         assert not lacking or all(counts[one] < case.shares.get(one, 0) + 1 for one in counts)
-    assert case.limit or case.later or no_rule_comes_back(world)
 
 
 def go_on(world: World, yarn: Yarn, data: st.DataObject, firings: int = 40) -> None:
@@ -863,8 +1002,41 @@ def go_on(world: World, yarn: Yarn, data: st.DataObject, firings: int = 40) -> N
         pass
 
 
+def nothing_waits_that_has_a_place(world: World, yarn: Yarn, limit: int, blocked: set[str]) -> bool:
+    """No container waits that could be on some host, as far as the rules go."""
+    table = world.negotiator._containers
+    waiting = {(ask.wanted.memory_mb, ask.avoid) for ask in table.asks.all}
+    if table.missing:
+        waiting.add((SIZE_MB, ()))
+    waiting |= {(OTHER_SIZES_MB[profile - 1], ()) for profile in table.missing_by_profile}
+    counts = Counter(yarn.on.values())
+    open_hosts = {host for host in yarn.room_mb if not limit or counts[host] < limit} - blocked
+    return all(yarn.room_mb[host] < mb for mb, avoid in waiting for host in open_hosts.difference(avoid))
+
+
+@given(st.lists(st.integers(2, 6), min_size=2, max_size=4), st.integers(0, 5), st.none() | st.integers(0, 3), st.data())
+def test_after_a_queue_was_full_later_containers_are_spread_evenly_again(
+    free: list[int], queue: int, opens_after: int | None, data: st.DataObject
+) -> None:
+    """The queue opens when all rules have given way, or earlier; then hosts stay silent for a while."""
+    room = dict(zip(HOSTS, free, strict=False))
+    world = begun(free=room, executors=queue + 2)
+    yarn = Yarn(world, room, queue)
+    go_on(world, yarn, data, firings=40 if opens_after is None else opens_after)
+    yarn.queue = None
+    if opens_after is not None:
+        go_on(world, yarn, data)
+        world.now_ms += 15 * WAIT_MS
+    world.tell(yarn.report())
+    world.tell(ev.TargetExecutorsChanged(count=queue + 8))
+    asked = targets(world)
+    counts = asked + Counter(yarn.on.values())
+    with_room = [host for host, mb in yarn.room_mb.items() if mb >= (asked[host] + 1) * SIZE_MB]
+    assert all(counts[host] - 1 <= counts[other] for host in asked for other in with_room)
+
+
 def no_rule_comes_back(world: World) -> bool:
-    ranks = {"prefer": 0, "spread": 1, "several": 2, "": 3}
+    ranks = {"prefer": 0, "spread": 1, "several": 2, "avoid": 3, "": 3}
     seen: dict[str, int] = {}
     for one in (one for update in of(UpdatePlacement, world.commands) for one in update.wanted):
         if ranks[one.rule] < seen.get(one.id, 0):

@@ -44,6 +44,8 @@ class Asks:
         self._unplaced: dict[str, Ask] = {}
         self.changed = False
         """Whether the desired placement is another one than in the last version that was sent."""
+        self.overdrawn = False
+        """Whether a container came on a host that its ask did not name, which others may name now too often."""
 
     @property
     def all(self) -> tuple[Ask, ...]:
@@ -65,8 +67,13 @@ class Asks:
         self._by_id[ask.wanted.id] = self._unplaced[ask.wanted.id] = ask
         self.changed = True
 
-    def drop(self, wanted_id: str, profile: int) -> None:
-        """One container less is to come for executors of this profile.
+    def came(self, wanted_id: str, profile: int, host: str) -> None:
+        """A container of this profile came on a host."""
+        ask = self.drop(wanted_id, profile)
+        self.overdrawn |= ask is None or host not in ask.named
+
+    def drop(self, wanted_id: str, profile: int) -> Ask | None:
+        """One container less is to come for executors of this profile; the ask that goes.
 
         YARN's answer to one request may have been placed as another one of the same kind. If the named ask is gone
         already, the newest one of the profile goes, so that there are as many asks as requests. If there is none of the
@@ -75,8 +82,8 @@ class Asks:
         if wanted_id not in self._by_id:
             same = (one for one in reversed(self._by_id) if self._by_id[one].wanted.profile == profile)
             wanted_id = next(same, wanted_id)
-        self._by_id.pop(wanted_id, None)
         self._unplaced.pop(wanted_id, None)
+        return self._by_id.pop(wanted_id, None)
 
     def take_unplaced(self) -> list[Ask]:
         """The asks that need a place, once; those beside the target come last."""

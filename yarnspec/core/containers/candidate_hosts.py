@@ -1,8 +1,8 @@
 """The hosts that may take containers: which of them suit, what room each has, and what of ours is there.
 
 The room is that of the ResourceManager's last report, less what came since then. A host that gave nothing in time has
-none until a report shows that more containers fit there than before. Places are counted for each size of executors:
-some hosts do not have what a size needs.
+none for a while, or until a report shows that more containers fit there than before. Places are counted for each size
+of executors: some hosts do not have what a size needs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.asks import Ask
@@ -23,6 +23,15 @@ from yarnspec.core.messages.settings import Settings
 _MEMORY, _CORES = "memory-mb", "vcores"
 """YARN's names of the two that are not among the resource types of a host."""
 _NOTHING: Mapping[str, int] = {}
+_SILENT_WAITS = 15
+"""A host that gave nothing is asked again after so many waits: perhaps not the host was the cause, but a full queue."""
+
+
+class _Silence(NamedTuple):
+    """A host gave no container: how many executors of the profile it had, and until when it is not asked again."""
+
+    executors: int
+    until_ms: int
 
 
 class Ours:
@@ -94,8 +103,9 @@ class CandidateHosts:
         self._at_report = Ours()
         self._reports: Mapping[str, HostReport] = {}
         self._reports_before: Mapping[str, HostReport] = {}
-        self._silent: dict[tuple[str, int], int] = {}
-        """Hosts that gave no container of a profile, with the number of its executors there at that time."""
+        self._silence_ms = _SILENT_WAITS * settings.placement.spread_wait_ms
+        self._silent: dict[tuple[str, int], _Silence] = {}
+        """The hosts that gave no container of a profile."""
         self._application_id = ""
         self._turns: dict[str, int] = {}
 
@@ -124,10 +134,10 @@ class CandidateHosts:
         self._at_report = self.ours()
         self._reports_before, self._reports = self._reports, {host: reports[host] for host in self.usable}
         self._silent = {
-            (host, profile): count
-            for (host, profile), count in self._silent.items()
+            (host, profile): silence
+            for (host, profile), silence in self._silent.items()
             if host in reports
-            and self._at_report.of_profile(profile)[host] <= count
+            and self._at_report.of_profile(profile)[host] <= silence.executors
             and not self._grown(host, self._profiles.of(profile))
         }
         return "report"
@@ -238,17 +248,25 @@ class CandidateHosts:
         """The hosts that have one of these executors too many, once for each."""
         return uneven(self._loads_of(self.ours(), executors, self._profiles.usual, {}), self._limit)
 
-    def note_silent(self, hosts: set[str], profile: int) -> bool:
+    def note_silent(self, hosts: set[str], profile: int, now_ms: int) -> bool:
         """These hosts gave no container of this size; whether that is laid to them.
 
-        When every host was silent, the queue is full or the ResourceManager is slow: no host is to blame.
+        When every host was silent, the queue is full or the ResourceManager is slow: no host is to blame, nor are those
+        that were silent before.
         """
-        size = self._profiles.of(profile)
-        blamed = any(self.room(host, size) > 0 for host in self.usable - hosts)
+        size, ours = self._profiles.of(profile), self.ours()
+        blamed = any(self.room(host, size, ours) > 0 for host in self.usable - hosts)
         if blamed:
-            there = self.ours().of_profile(profile)
-            self._silent.update({(host, profile): there[host] for host in hosts})
+            there = ours.of_profile(profile)
+            until_ms = now_ms + self._silence_ms
+            self._silent.update({(host, profile): _Silence(there[host], until_ms) for host in hosts})
+        else:
+            self._silent = {key: silence for key, silence in self._silent.items() if key[1] != profile}
         return blamed
+
+    def forget_old_silence(self, now_ms: int) -> None:
+        """Hosts that were silent long ago have room again."""
+        self._silent = {key: silence for key, silence in self._silent.items() if now_ms < silence.until_ms}
 
     def _turn(self, host: str) -> int:
         if host not in self._turns:

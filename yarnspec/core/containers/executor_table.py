@@ -347,7 +347,7 @@ class ExecutorTable:
         self._rows.become(row, "allocated")
         row.container_id = event.container_id
         row.host = event.host
-        self.asks.drop(event.wanted_id or event.executor_id, row.profile)
+        self.asks.came(event.wanted_id or event.executor_id, row.profile, event.host)
         return "taken"
 
     def started(self, event: ContainerStarted, now_ms: int) -> Literal["taken", "unwanted", "ignored"]:
@@ -359,7 +359,7 @@ class ExecutorTable:
             self.unknown += not self._same(row, event.container_id)
             return "ignored"
         if row.state == "wanted":
-            self.asks.drop(event.executor_id, row.profile)
+            self.asks.came(event.executor_id, row.profile, event.host)
         row.container_id = event.container_id or row.container_id
         row.host = event.host
         self._rows.become(row, "running")
@@ -391,6 +391,7 @@ class ExecutorTable:
             self.unknown += 1
             return "ignored"
         self._withdrawn.discard(executor_id)
+        self.asks.overdrawn = True
         self._rows[executor_id] = Executor(
             executor_id=executor_id, state="releasing", container_id=container_id, host=host, why="withdrawn"
         )

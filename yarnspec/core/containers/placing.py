@@ -12,8 +12,9 @@ as there is new room for. Those that wait for a crowded host move to an emptier 
 
 The limit ``placement.max_per_host`` is hard. Under it the last step is not "anywhere": all hosts below the limit are
 dealt out over the asks (``deal``), whether they have room now or not. Each host stands in no more asks than it has
-places, so that no host gets too many. A container that finds no place under the limit is not asked for until there is
-one.
+places, so that no host gets too many. The other hosts that an ask named when its container came are dealt out with the
+next change of the placement or of the hosts: a version for each container would be as long as all asks. A container
+that finds no place under the limit is not asked for until there is one.
 """
 
 from __future__ import annotations
@@ -73,7 +74,9 @@ class Placing:
         self._timers = timers
         self._last: Step = STEPS[-1] if self._limit is None else "hosts"
         self._settled_for: int | None = None
-        self._relaxed: dict[str, str] = {}
+        self._hosts_changed = False
+        self._relaxed: dict[str, tuple[str, frozenset[str]]] = {}
+        """What was last told of hosts on which containers did not come, and of which containers."""
         self._not_asked = (0, "")
         self._due_ms: int | None = None
 
@@ -133,9 +136,10 @@ class Placing:
         unplaced = self._asks.take_unplaced()
         self._settled_for = None if unplaced else changes
         if not unplaced:
-            if changed:
+            if self._hosts_changed or self._asks.changed or self._asks.overdrawn:
                 self._deal()
             return [] if self._due_ms is None or now_ms < self._due_ms else self._next_look()
+        self._candidates.forget_old_silence(now_ms)
         roomless: list[Ask] = []
         # Profiles that need the most resource types find the fewest hosts, and choose first.
         for profile in sorted({ask.wanted.profile for ask in unplaced}, key=self._by_choice):
@@ -201,7 +205,8 @@ class Placing:
         ours = self._candidates.ours()
         there, leaving = ours.executors[host], ours.leaving[host]
         asked = sum(host in ask.named for ask in self._asks.all)
-        if not (there or leaving or asked or host in self._relaxed):
+        relaxed = self._relaxed_for(host)
+        if not (there or leaving or asked or relaxed):
             return ()
         ending = counted(leaving, "is given up and has not ended", "are given up and have not ended")
         limit = f", and at most {self._limit} may be" if self._limit is not None else ""
@@ -209,7 +214,13 @@ class Placing:
         said = (
             f"{running} on it, {counted(asked, 'is', 'are')} asked for there{f', {ending}' if leaving else ''}{limit}"
         )
-        return (said, self._relaxed[host]) if host in self._relaxed else (said,)
+        return (said, *relaxed)
+
+    def _relaxed_for(self, host: str) -> tuple[str, ...]:
+        """What was relaxed on account of this host, if that still holds for a container that is asked for."""
+        said, wanted = self._relaxed.get(host, ("", frozenset()))
+        holds = any(ask.wanted.id in wanted and ask.step != STEPS[0] for ask in self._asks.all)
+        return (said,) if holds else ()
 
     # the hosts
 
@@ -218,7 +229,7 @@ class Placing:
         news = self._candidates.look()
         if not news or not self.spreads:
             return
-        self._settled_for = None
+        self._settled_for, self._hosts_changed = None, True
         misplaced = {ask.wanted.id for ask in self._asks.all if not ask.required and self._misplaced(ask)}
         if news == "report" and self._asks.all:
             misplaced |= self._below_their_room() | self._crowded()
@@ -302,6 +313,7 @@ class Placing:
 
     def _deal(self) -> None:
         """Under the limit, name all hosts below it in the asks that may come on any of them."""
+        self._hosts_changed = self._asks.overdrawn = False
         asks = [ask for ask in self._asks.all if ask.step == self._last and not ask.required]
         if self._limit is None or not asks:
             return
@@ -333,7 +345,8 @@ class Placing:
         ]
         for profile in {one.before.profile for one in late}:
             same = [one.ask for one in late if one.before.profile == profile]
-            blamed = self._candidates.note_silent({host for ask in same for host in ask.named}, profile)
+            silent = {host for ask in same for host in ask.named}
+            blamed = self._candidates.note_silent(silent, profile, now_ms)
             for ask in same:
                 ask.step = _NEXT[ask.step] if blamed or ask.step != "host" else "hosts"
         return late
@@ -368,8 +381,9 @@ class Placing:
         wait_s = self._options.spread_wait_ms / 1000
         came_not = counted(len(before), "container did not come", "containers did not come")
         said = f"{came_not} on {shown} within {wait_s:g} s: {_it_or_they(len(before))} may come {wider}"
-        self._relaxed.update(dict.fromkeys(hosts, said))
-        return RelaxPlacement(rule=rule, wanted=tuple(one.id for one in before), hosts=hosts, reason=said)
+        wanted = tuple(one.id for one in before)
+        self._relaxed.update(dict.fromkeys(hosts, (said, frozenset(wanted))))
+        return RelaxPlacement(rule=rule, wanted=wanted, hosts=hosts, reason=said)
 
     def _tell_roomless(self, asks: list[Ask]) -> list[Command]:
         """Tell of those for which no host has room now. That no host suits at all is a warning."""

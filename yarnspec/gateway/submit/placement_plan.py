@@ -229,7 +229,7 @@ def _where(document: StatusDocument, hosts: Collection[Host]) -> PlacementPlan:
         why_not_asked_for=_missing_in_words(missing, why_none),
         profiles=document.profiles,
         rules=() if placement is None else rules(document.placement_constraint, placement),
-        relaxed=tuple(one.reason for one in document.relaxations),
+        relaxed=tuple(one.reason for one in document.relaxations if one.holds and not document.ended),
     )
 
 

@@ -320,12 +320,16 @@ class ProfileStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Relaxation(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule of placement gave way for so many containers, and why."""
+    """A rule of placement gave way for so many containers, and why.
+
+    ``holds``: one of them is still asked for in the way that the reason says.
+    """
 
     time_ms: int
     rule: PlacementRule
     containers: int
     reason: str
+    holds: bool = False
 
 
 class StatusDocument(msgspec.Struct, frozen=True, kw_only=True):
