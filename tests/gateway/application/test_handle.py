@@ -169,6 +169,18 @@ class TestStatus:
             (1_700_000_009_000, "the application ended")
         ]  # fmt: skip
 
+    def test_one_that_was_killed_asks_for_nothing(self, application: Application, cluster: HandMadeCluster) -> None:
+        wanted = (commands.WantedContainer(id="1", memory_mb=1, vcores=1),)
+        cluster.record(
+            STARTED,
+            commands.RelaxPlacement(reason="full", rule="spread", wanted=("1",)),
+            commands.UpdatePlacement(reason="asked", version=1, blocked_hosts=(), wanted=wanted),
+        )
+        cluster.made_rm.reports[APP] = report("KILLED", "KILLED")
+        document = application.status()
+        assert document.asks == ()
+        assert [(one.reason, one.holds) for one in document.relaxations] == [("full", False)]
+
     def test_containers_of_earlier_attempts_are_there(self, application: Application, cluster: HandMadeCluster) -> None:
         cluster.record(STARTED, EXECUTOR_STARTED)
         cluster.record(STARTED, epoch=2)

@@ -105,6 +105,8 @@ def _closed(document: StatusDocument) -> StatusDocument:
         document,
         phase="ended",
         containers=containers,
+        asks=(),
+        relaxations=tuple(msgspec.structs.replace(one, holds=False) for one in document.relaxations),
         stages=stages,
         speculation=speculation,
         running_containers=0,
