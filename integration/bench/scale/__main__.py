@@ -36,6 +36,7 @@ SIZES = ((200, 1_000), (1_000, 5_000))
 REPEATS = 3
 AM_MEMORY_MB = 8192
 TIMEOUT_S = 300.0
+"""For each thousand containers."""
 AIM_RATE, AIM_CALL_MS, AIM_MB, AIM_UNEVEN = 0.9, 5.0, 512, 1
 PROPERTIES = {
     # YARN's defaults. A mini cluster has others, which many hosts on two cores cannot keep.
@@ -86,8 +87,8 @@ def _measured(console: Console, repeats: int, hosts: int, containers: int, const
     return met and whole
 
 
-def _told(console: Console, what: str, run: Callable[..., Run], *arguments: int | Mode) -> Run:
-    done = run(*arguments, timeout_s=TIMEOUT_S)
+def _told(console: Console, what: str, run: Callable[..., Run], containers: int, *modes: Mode) -> Run:
+    done = run(containers, *modes, timeout_s=TIMEOUT_S * max(1, containers / 1000))
     console.print(f"{what}: {shown(done)}", markup=False)
     return done
 
