@@ -32,6 +32,8 @@ class LeftOut(NamedTuple):
 STREAMING = LeftOut("a stream: yarnspec runs batch jobs")
 NO_PANDAS = LeftOut("needs pandas, which is not installed with yarnspec")
 CONVERTERS = LeftOut("needs the jar of Spark's Scala examples, which the wheel does not have")
+# A task's long chain of RDDs overflows the stack of the quick JVMs that the tests use: so it does with spark-submit.
+DEEP = Runs(options=("--conf", "spark.executor.extraJavaOptions=-Xss4m"))
 
 # The first pattern that fits an example counts.
 EXAMPLES: dict[str, Runs | LeftOut] = {
@@ -58,6 +60,8 @@ EXAMPLES: dict[str, Runs | LeftOut] = {
     "mllib/logistic_regression.py": Runs("data/mllib/sample_svm_data.txt 3", "Final intercept: 0.0"),
     # Its executors print.
     "mllib/power_iteration_clustering_example.py": Runs(says=None),
+    "mllib/ranking_metrics_example.py": DEEP,
+    "mllib/recommendation_example.py": DEEP,
     "mllib/streaming_*": STREAMING,
     "mllib/word2vec.py": Runs("data/made/words.txt", "tea: "),
     "mllib/*": Runs(),
