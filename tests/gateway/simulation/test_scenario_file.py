@@ -89,8 +89,11 @@ jobs:
         (LEAST + "seed: 1\nseed: 2\n", 8, "'seed' is there twice"),
         (LEAST + "sede: 1\n", 7, "sede: there is no such key. Did you mean 'seed'"),
         (LEAST + "  x: [\n", 7, "this is not YAML"),
-        ("hosts: 3\n", 1, "write executors: {count: 2}, or min and max"),
-        ("executors: {count: 2}\nhosts: []\n", 2, "there must be hosts"),
+        ("hosts: 3\n", 1, "hosts: it must be a list"),
+        ("seed: 1\nhosts: []\n", 2, "hosts: there must be hosts"),
+        ("hosts:\n  - {count: 2, slow: 0}\n", 2, "hosts[0].slow: '0' must be from 0.01 to 1000"),
+        ("hosts:\n  - {count: 2}\n", 1, "jobs: there must be jobs"),
+        (LEAST.replace("executors: {count: 2}", "executors:"), 3, "executors: it must hold keys and values"),
         (LEAST + "options: {placement.mode: blacklst}\n", 7, "'placement.mode' (scenario): 'blacklst' is none of"),
     ],
 )  # fmt: skip
@@ -99,6 +102,12 @@ def test_a_mistake_names_its_line_and_key(text: str, line: int, words: str) -> N
         read_scenario(text, "a.yaml")
     assert f"a.yaml, line {line}" in str(refused.value)
     assert words in str(refused.value)
+
+
+def test_without_executors_there_are_two() -> None:
+    plan = read_scenario(LEAST.replace("executors: {count: 2}\n", ""), "a.yaml").plan
+    assert plan == read_scenario(LEAST, "a.yaml").plan
+    assert (plan.settings.initial_executors, plan.settings.resources.max_executors) == (2, 0)
 
 
 def test_an_option_may_have_a_list() -> None:

@@ -82,11 +82,10 @@ class Section:
         named = f"{self.where}.{key}" if self.where else key
         return [Section(one, f"{named}[{number}]", self._file) for number, one in enumerate(node.value)]
 
-    def section(self, key: str) -> Section | None:
-        """A section below a key, if it is there."""
-        if key not in self:
-            return None
-        return Section(self._values[key], f"{self.where}.{key}" if self.where else key, self._file)
+    def section(self, key: str) -> Section:
+        """The section below a key, an empty one if it is not there."""
+        nothing = yaml.MappingNode("tag:yaml.org,2002:map", [], self._node.start_mark)
+        return Section(self._values.get(key, nothing), f"{self.where}.{key}" if self.where else key, self._file)
 
     def settings(self) -> Iterator[tuple[str, str, Callable[[str], None]]]:
         """Dotted names and values, whatever they are, each with how to refuse it."""

@@ -99,8 +99,8 @@ def read_scenario(text: str, file: str, seed: int | None = None) -> WhatIfScenar
 class _Faults(NamedTuple):
     never_comes: float
     container_dies: float
-    task_fails: float = 0.0
-    fetch_fails: float = 0.0
+    task_fails: float
+    fetch_fails: float
 
 
 class _ReadExecutors(NamedTuple):
@@ -109,9 +109,8 @@ class _ReadExecutors(NamedTuple):
 
 
 def _options(top: Section) -> yarnspec_options.Loaded:
-    section = top.section("options")
     given: list[str] = []
-    for name, value, refuse in section.settings() if section is not None else ():
+    for name, value, refuse in top.section("options").settings():
         try:
             asked = _load([f"{name}={value}"]).asked
         except UsageError as error:
@@ -142,9 +141,6 @@ def _core_settings(options: Options, base: Settings) -> Settings:
 
 def _executors(top: Section, options: Options) -> tuple[_ReadExecutors, int, _Faults]:
     section = top.section("executors")
-    if section is None:
-        top.refuse("write executors: {count: 2}, or min and max", key="executors")
-        raise AssertionError
     section.only("count", "min", "max", "cores", "container_after", "never_comes", "die")
     cores = section.read("cores", 1, count)
     least = section.read("min", 0, partial(count, least=0))
@@ -159,13 +155,12 @@ def _executors(top: Section, options: Options) -> tuple[_ReadExecutors, int, _Fa
     delays = section.items("container_after", duration) or [500, 3_000]
     if len(delays) != len(("least", "most")) or delays[0] > delays[1]:
         section.refuse("it must be two durations, the shorter one first", key="container_after")
-    faults = _Faults(section.read("never_comes", 0.0, share), section.read("die", 0.0, share))
     fails = top.section("faults")
-    if fails is not None:
-        fails.only("task_fails", "fetch_fails")
-        faults = faults._replace(
-            task_fails=fails.read("task_fails", 0.0, share), fetch_fails=fails.read("fetch_fails", 0.0, share)
-        )
+    fails.only("task_fails", "fetch_fails")
+    faults = _Faults(
+        section.read("never_comes", 0.0, share), section.read("die", 0.0, share),
+        fails.read("task_fails", 0.0, share), fails.read("fetch_fails", 0.0, share),
+    )  # fmt: skip
     if most:
         resources = msgspec.structs.replace(options.resources, min_executors=max(1, least), max_executors=most)
         options = msgspec.structs.replace(options, resources=resources)

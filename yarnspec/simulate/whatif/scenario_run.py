@@ -14,6 +14,7 @@ from yarnspec.core.negotiator import Negotiator
 from yarnspec.simulate.whatif.cluster import ManyHosts
 from yarnspec.simulate.whatif.plan import SimulationPlan
 from yarnspec.simulate.whatif.scheduler import Scheduler
+from yarnspec.simulate.whatif.standstill import Standstill
 from yarnspec.simulate.world.clock import START_MS, Clock
 from yarnspec.simulate.world.trace import Trace
 
@@ -79,6 +80,7 @@ class Simulation:
         self._core = Negotiator(plan.settings)
         self._clock = Clock()
         self._trace = Trace()
+        self._standstill = Standstill(plan)
         rng = random.Random(plan.seed)
         self._spark = Scheduler(plan, clock=self._clock, rng=rng, tell=self._tell, over=self._program_ends)
         self._cluster = ManyHosts(
@@ -103,12 +105,11 @@ class Simulation:
         self._finished: cm.FinishApplication | cm.AbandonAttempt | None = None
 
     def run(self) -> Outcome:
-        """Run it to the end of the program."""
+        """Run it to the end of the program, or until it will not come any more."""
         self._begin()
-        while self._finished is None and self._clock.step(START_MS + _LONGEST_MS):
+        while self._finished is None and not self._stands_still() and self._clock.step(START_MS + _LONGEST_MS):
             pass
-        if self._finished is None:
-            self._clock.now_ms = START_MS + _LONGEST_MS
+        why = self._why_it_ended()
         self._cluster.end()
         if self._rescales and not self._rescales[-1].why:
             self._rescales[-1] = replace(self._rescales[-1], got=len(self._there))
@@ -118,7 +119,7 @@ class Simulation:
             name=self._plan.name,
             seed=self._plan.seed,
             state=finished.status if isinstance(finished, cm.FinishApplication) else "UNFINISHED",
-            reason=finished.reason if finished is not None else "the program did not end within a week",
+            reason=why,
             took_ms=self._clock.now_ms - START_MS,
             first_task_ms=self._spark.first_task_ms,
             container_s=round(self._cluster.container_ms / 1000),
@@ -138,6 +139,21 @@ class Simulation:
             commands=self._trace.commands,
             digest=self._trace.digest,
         )
+
+    def _stands_still(self) -> bool:
+        """Whether the program will not come to its end."""
+        return not self._spark.runs_tasks and (self._clock.idle or self._standstill.certain(self._clock.now_ms))
+
+    def _why_it_ended(self) -> str:
+        if self._finished is not None:
+            return self._finished.reason
+        if not self._stands_still():
+            self._clock.now_ms = START_MS + _LONGEST_MS
+            return "the program did not end within a week"
+        waiting = self._spark.waiting
+        if not waiting:
+            return f"nothing happens any more; it waits: {self._waits_for}"
+        return f"{waiting} tasks wait, no executor takes them" if waiting > 1 else "a task waits, no executor takes it"
 
     def _unmet_wishes(self) -> tuple[Unmet, ...]:
         ended_ms = self._clock.now_ms - START_MS
@@ -187,6 +203,7 @@ class Simulation:
         now_ms = self._clock.now_ms
         commands = self._core.handle(event, now_ms)
         self._trace.add(now_ms, event, commands)
+        self._standstill.heard(event, now_ms)
         for command in commands:
             match command:
                 case cm.SetTimer(name=name, at_ms=at_ms):
@@ -218,7 +235,7 @@ class Simulation:
         asked_ms, due_ms = self._timers.get(name, (0, None))
         if due_ms != at_ms:
             return
-        until_ms = asked_ms + self._spark.pace.least_ms()
+        until_ms = asked_ms + self._least_ms()
         if name in _PERIODIC and until_ms > self._clock.now_ms:
             self._put_off[name] = until_ms
             self._clock.at(until_ms, partial(self._fire, name, at_ms))
@@ -231,8 +248,12 @@ class Simulation:
         """A shorter task may have started since a timer was put off."""
         for name, until_ms in list(self._put_off.items()):
             asked_ms, at_ms = self._timers[name]
-            if asked_ms + self._spark.pace.least_ms() < until_ms:
+            if asked_ms + self._least_ms() < until_ms:
                 self._fire(name, at_ms)
+
+    def _least_ms(self) -> int:
+        """How far apart periodic timers are at least."""
+        return self._spark.pace.least_ms() if self._spark.runs_tasks else self._standstill.least_ms(self._clock.now_ms)
 
     def _obey(self, commands: list[Command]) -> None:
         for command in commands:

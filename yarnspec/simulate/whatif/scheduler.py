@@ -87,6 +87,16 @@ class Scheduler:
         self.first_task_ms: int | None = None
         self.hosts_used: set[str] = set()
 
+    @property
+    def runs_tasks(self) -> bool:
+        """Whether an attempt runs."""
+        return bool(self._by_id)
+
+    @property
+    def waiting(self) -> int:
+        """How many tasks wait for a slot."""
+        return sum(len(run.queue) for run in self._runs.values())
+
     # jobs and stages
 
     def next_job(self) -> None:

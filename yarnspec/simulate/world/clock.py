@@ -25,6 +25,11 @@ class Clock:
         """Do something in a while."""
         self.at(self.now_ms + ms, action)
 
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is to happen any more."""
+        return not self._due
+
     def step(self, until_ms: int) -> bool:
         """Do what is due next; False when nothing is due until then."""
         if not self._due or self._due[0][0] > until_ms:
