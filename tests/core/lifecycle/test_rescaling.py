@@ -179,6 +179,33 @@ def test_what_makes_no_sense_is_refused() -> None:
     dynamic = executing(2, dynamic_bounds=(1, 8))
     assert "Spark's bounds are final" in only(RefuseScale, scale(dynamic, 1, 9)).reason
     assert "Spark's bounds are final" in only(RefuseScale, scale(dynamic, 2, 8)).reason
+    without_end = executing(2, dynamic_bounds=(0, 2**31 - 1))
+    assert "final, at least 0, no maximum: only fewer" in only(RefuseScale, scale(without_end, 2, 8)).reason
+
+
+@pytest.mark.parametrize(
+    ("state", "memory_mb", "room"),
+    [
+        ("DECOMMISSIONED", 0, 6),  # an exclude file that the ResourceManager began with
+        ("DECOMMISSIONED", 2816, 6),
+        ("SHUTDOWN", 2816, 6),
+        ("LOST", 0, 6),
+        ("LOST", 2816, 8),
+        ("UNHEALTHY", 2816, 8),
+    ],
+)
+def test_only_hosts_that_may_run_again_have_room_beside_those_that_run(state: str, memory_mb: int, room: int) -> None:
+    world = executing(2)
+    fourth = ev.HostReport(host=HOSTS[3], state=state, memory_mb=memory_mb)
+    world.tell(ev.HostsReported(hosts=(*report(2, 2, 2).hosts, fourth)))
+    assert f"have room for {room} executors of this size" in only(RefuseScale, scale(world, room + 1, 10)).reason
+    assert of(ChangeBounds, scale(world, room, 10))
+
+
+def test_a_running_host_whose_memory_nobody_knows_may_have_room() -> None:
+    world = executing(2)
+    world.tell(ev.HostsReported(hosts=(*report(2, 2, 2).hosts, ev.HostReport(host=HOSTS[3]))))
+    assert of(ChangeBounds, scale(world, 100, 100))
 
 
 @pytest.mark.parametrize("cap", [{"placement": PlacementSettings(max_per_host=1)}, {"executor_label": "gpu"}])

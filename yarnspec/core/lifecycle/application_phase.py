@@ -16,8 +16,9 @@ import msgspec
 from yarnspec.core.blocking.blocklist import Blocklist
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.executor_table import ExecutorTable
+from yarnspec.core.lifecycle.cluster_room import Room
 from yarnspec.core.lifecycle.phases import WAIT_TIMER, Lifecycle
-from yarnspec.core.lifecycle.rescaling import QUIET_TIMER, RESCALE_TIMER, Rescaling, Room
+from yarnspec.core.lifecycle.rescaling import QUIET_TIMER, RESCALE_TIMER, Rescaling
 from yarnspec.core.lifecycle.resource_wait import Bounds, Supply, wait_of
 from yarnspec.core.lifecycle.transitions import Stabilizing, StateTransitionManager
 from yarnspec.core.messages import events as ev
@@ -33,6 +34,8 @@ from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
 
 RESOURCES_TIMER = "resources"
+_NO_MAXIMUM = 2**31 - 1
+"""Spark's number for a maximum that nobody has set."""
 
 
 class ApplicationPhase:
@@ -102,8 +105,9 @@ class ApplicationPhase:
             return f"at least {least} and at most {most} executors: the least must be 1 or more, the most no less"
         dynamic = self._bounds.dynamic
         if dynamic is not None and (least != max(1, dynamic[0]) or most > dynamic[1]):
+            final = f"{dynamic[0]} to {dynamic[1]}" if dynamic[1] < _NO_MAXIMUM else f"at least {dynamic[0]}, no maximum"
             return (
-                f"with dynamic allocation Spark's bounds are final, {dynamic[0]} to {dynamic[1]}: "
+                f"with dynamic allocation Spark's bounds are final, {final}: "
                 f"only fewer at most can be asked for, with at least {max(1, dynamic[0])}"
             )
         room = None if force else self._room.count(whole=True)

@@ -21,9 +21,8 @@ from collections.abc import Callable
 import numpy as np
 
 from yarnspec.core.blocking.blocklist import Blocklist
-from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.executor_table import ExecutorTable
-from yarnspec.core.containers.profiles import Profiles
+from yarnspec.core.lifecycle.cluster_room import Room
 from yarnspec.core.lifecycle.moves import Moves
 from yarnspec.core.lifecycle.resource_wait import Bounds, Supply
 from yarnspec.core.lifecycle.transitions import Cooldown, Stabilized, Stabilizing, StateTransitionManager, Timing
@@ -40,38 +39,6 @@ QUIET_TIMER = "rescale-quiet"
 QUIET_MS = 60_000
 """A rescale is over when nothing more has come for so long: what is missing stays asked for."""
 _OFF_MS = -1
-
-
-class Room:
-    """The number of executors for which the cluster has room, in use or free; None if nobody knows.
-
-    ``suits`` says of a host whether executors of the usual size may be there at all.
-    """
-
-    def __init__(
-        self,
-        settings: Settings,
-        hosts: Hosts,
-        blocklist: Blocklist,
-        suits: Callable[[ev.HostReport], bool],
-        profiles: Profiles,
-    ) -> None:
-        self._profiles = profiles
-        self._most = settings.placement.max_per_host or None
-        self._suits = suits
-        self._hosts = hosts
-        self._blocklist = blocklist
-
-    def count(self, *, whole: bool = False) -> int | None:
-        """The room on the hosts that run and are not blocked; ``whole``: on all that are known."""
-        hosts = self._hosts.known if whole else self._hosts.running
-        reports = [report for report in map(self._hosts.reports.__getitem__, hosts) if self._suits(report)]
-        if not self._hosts.reported or any(report.memory_mb <= 0 for report in reports):
-            return None
-        blocked = () if whole else self._blocklist.hosts
-        size_mb = max(1, self._profiles.usual.memory_mb)
-        rooms = (report.memory_mb // size_mb for report in reports if report.host not in blocked)
-        return sum(room if self._most is None else min(room, self._most) for room in rooms)
 
 
 class Rescaling:
