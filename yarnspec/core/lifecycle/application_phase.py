@@ -105,7 +105,9 @@ class ApplicationPhase:
             return f"at least {least} and at most {most} executors: the least must be 1 or more, the most no less"
         dynamic = self._bounds.dynamic
         if dynamic is not None and (least != max(1, dynamic[0]) or most > dynamic[1]):
-            final = f"{dynamic[0]} to {dynamic[1]}" if dynamic[1] < _NO_MAXIMUM else f"at least {dynamic[0]}, no maximum"
+            final = (
+                f"{dynamic[0]} to {dynamic[1]}" if dynamic[1] < _NO_MAXIMUM else f"at least {dynamic[0]}, no maximum"
+            )
             return (
                 f"with dynamic allocation Spark's bounds are final, {final}: "
                 f"only fewer at most can be asked for, with at least {max(1, dynamic[0])}"

@@ -7,7 +7,8 @@ task then, and go when they are idle and hold nothing that may still be read. Bo
 hold at once.
 
 Executors that lie unevenly move at such a moment as well, when a host has come or is not blocked any more
-(``moves.py``). Between two jobs they move once at most: a program that does nothing gains nothing by it.
+(``moves.py``). Between two jobs they move once at most: a program that does nothing gains nothing by it. If none may
+move, that is no rescale.
 
 Nothing else waits for this: executors that register get tasks at once, replacements and what dynamic allocation wants
 are asked for at once. Executors that come later than the start are a rescale of their own in the timeline, one for each
@@ -75,6 +76,8 @@ class Rescaling:
         self._wanted: int | None = None
         self._before = 0
         self._moving = False
+        self._settled = False
+        self._settled_at: tuple[int, int | None] | None = None
         self._peak = 0
 
     @property
@@ -85,6 +88,7 @@ class Rescaling:
     def begin(self, now_ms: int) -> None:
         """The job executes from now on."""
         self._peak = self._containers.count("running")
+        self._settles()
         self._manager = StateTransitionManager(self._timing, self, now_ms)
 
     def over(self) -> None:
@@ -92,8 +96,9 @@ class Rescaling:
         if self._pending is not None:
             self._take_bounds(*self._pending)
         self._manager = self._wanted = None
+        self._moving = False
         self._jobs.clear()
-        self._moves.forget()
+        self._moves.begin_anew()
         self._timers.cancel(RESCALE_TIMER)
         self._timers.cancel(QUIET_TIMER)
 
@@ -102,6 +107,8 @@ class Rescaling:
         self._pending = (least, most)
         if self._manager is None or self._changes_nothing:
             return self._hold(now_ms)
+        if not self._moving:
+            self._moves.forget()
         self._manager.on_change(now_ms)
         if not self._jobs:
             self._manager.on_trigger(now_ms)
@@ -134,19 +141,32 @@ class Rescaling:
             return []
         self._keep_jobs(event)
         # Spark may have gone over to a number that the bounds that wait allow: the next one is not to exceed them.
-        held = self._hold(now_ms) if self._changes_nothing else []
-        blocked = self._blocklist.hosts
-        freed = isinstance(event, ev.JobEnded) and self._moves.job_ended()
-        if freed or isinstance(event, ev.HostsReported) or blocked != self._blocked:
-            self._blocked = blocked
+        commands = self._hold(now_ms) if self._changes_nothing else []
+        commands += self._moves.look(event, now_ms) + self._begin_to_move(now_ms) + self._follow(now_ms)
+        if self._is_change(event, now_ms):
             self._manager.on_change(now_ms)
         idle = not self._jobs and (self._pending is not None or self._may_move_idle)
         if idle or _is_trigger(event):
             self._manager.on_trigger(now_ms)
         self._manager.on_time(now_ms)
-        moved = self._moves.look(event, now_ms)
-        commands = self._go(now_ms) if self._manager.transitioning else []
-        return held + moved + commands + self._follow(now_ms) + self._until()
+        if self._manager.transitioning:
+            commands += self._go(now_ms) + self._follow(now_ms)
+        return commands + self._until()
+
+    def _is_change(self, event: ev.Event, now_ms: int) -> bool:
+        """Whether an event may have changed what the manager asks."""
+        blocked, self._blocked = self._blocked, self._blocklist.hosts
+        freed, settled = self._moves.freed(event, now_ms), self._settles()
+        return freed or settled or isinstance(event, ev.HostsReported) or blocked != self._blocked
+
+    def _settles(self) -> bool:
+        """Whether the last missing executor has come, or a rescale has ended."""
+        at = (self._containers.changes, self._wanted)
+        if at == self._settled_at:
+            return False
+        before, self._settled_at = self._settled, at
+        self._settled = self._wanted is None and self._moves.all_there
+        return self._settled and not before
 
     def _keep_jobs(self, event: ev.Event) -> None:
         match event:
@@ -216,10 +236,10 @@ class Rescaling:
     # a rescale
 
     def _go(self, now_ms: int) -> list[Command]:
+        if self._pending is None:
+            return self._ask_who_may_move(now_ms)
         if self._manager is not None:
             self._manager.begin(now_ms)
-        if self._pending is None:
-            return self._move(now_ms)
         have = self._containers.count("running")
         self._moves.forget()
         ended = self._end(have, "given up for other bounds") if self._wanted is not None else []
@@ -232,18 +252,28 @@ class Rescaling:
         surplus = self._containers.spare_surplus()
         return self._dismiss(surplus, now_ms) if surplus else []
 
-    def _move(self, now_ms: int) -> list[Command]:
+    def _ask_who_may_move(self, now_ms: int) -> list[Command]:
+        """Ask the driver. As long as nobody may move there is no rescale, and no cooldown after it."""
         self._may_move_idle = False
-        target, asked = self._containers.target, self._moves.begin()
-        self._moving = bool(asked)
-        return [*self._begin("new resources", target, target, now_ms), *asked] if asked else []
+        if self._manager is not None:
+            self._manager.drop(now_ms)
+        return [*self._moves.begin(), self._quiet_from(now_ms, "executors that the driver says nothing of do not move")]
+
+    def _begin_to_move(self, now_ms: int) -> list[Command]:
+        """The first executor may move: now this is a rescale."""
+        if self._moving or not self._moves.leaving:
+            return []
+        self._moving = True
+        if self._manager is not None:
+            self._manager.begin(now_ms)
+        return self._begin("new resources", self._containers.target, self._containers.target, now_ms)
 
     def _begin(self, cause: RescaleCause, wanted: int, before: int, now_ms: int) -> list[Command]:
         self._number += 1
         self._wanted, self._before = wanted, before
         said = f"{cause}: from {before} executors to {wanted} ({self._containers.summary()})"
         begun = BeginRescale(number=self._number, cause=cause, wanted=wanted, before=before, reason=said)
-        return [begun, *self._quiet_from(now_ms)]
+        return [begun, self._quiet_from(now_ms)]
 
     def _follow(self, now_ms: int) -> list[Command]:
         """Keep the timeline up: executors come and go."""
@@ -259,14 +289,14 @@ class Rescaling:
         commands = self._ended(have)
         if have > self._peak:
             self._peak = have
-            commands += self._quiet_from(now_ms) if self._wanted is not None else []
+            commands += [self._quiet_from(now_ms)] if self._wanted is not None else []
         return commands
 
     def quiet(self, now_ms: int) -> list[Command]:
         """Go on when nothing more has come for a while."""
         if self._moves.under_way:
             commands = self._moves.give_up(now_ms)
-            ended = self._end(self._containers.count("running"), self._moved)
+            ended = self._end(self._containers.count("running"), self._moved) if self._moving else []
             # A container that registers only now is no new burst of executors.
             self._peak = max(self._peak, self._containers.count("allocated", "running"))
             return commands + ended
@@ -294,8 +324,8 @@ class Rescaling:
         self._peak = max(self._peak, have) if have >= self._before else have
         return [EndRescale(number=self._number, got=got, why=why, reason=f"{why} ({self._containers.summary()})")]
 
-    def _quiet_from(self, now_ms: int) -> list[Command]:
-        return [self._timers.set(QUIET_TIMER, now_ms + QUIET_MS, "the rescale ends when nothing more comes")]
+    def _quiet_from(self, now_ms: int, why: str = "the rescale ends when nothing more comes") -> Command:
+        return self._timers.set(QUIET_TIMER, now_ms + QUIET_MS, why)
 
 
 def _timing(options: ResourcesSettings) -> Timing:
