@@ -7,27 +7,29 @@ from collections.abc import Iterable
 import msgspec
 
 from yarnspec.core.blocking.blocklist import SPARK, SUBMIT
-from yarnspec.core.messages.commands import BlockHost, ChangeBounds, UnblockHost
+from yarnspec.core.messages.commands import BeginRescale, BlockHost, ChangeBounds, UnblockHost
 from yarnspec.core.messages.events import BlockRequested, DriverReady, ExecutorProfile, ScaleRequested
 from yarnspec.core.messages.recoveryevents import EpochRefused
 from yarnspec.errors import ClusterUnreachable
 from yarnspec.observe.forms.records import Record, UnreadableRecordError
 
-_USED = frozenset({"BlockRequested", "BlockHost", "UnblockHost", "ChangeBounds", "DriverReady", "EpochRefused"})
+_USED = frozenset(
+    {"BlockRequested", "BlockHost", "UnblockHost", "ChangeBounds", "BeginRescale", "DriverReady", "EpochRefused"}
+)
 
 
 class Earlier(msgspec.Struct, frozen=True, kw_only=True):
     """Blocks by users that still hold, as wishes for the next attempt, and the hosts whose blocks are over.
 
     Hosts excluded at submit are no wishes: every attempt knows them, and needs to know which of them were lifted.
-    ``scale``: the bounds for the number of executors that were asked for last. ``executor``: the size of executors by
-    the program's configuration.
-    ``refused``: the newest count of each kind of message in the name of epochs that were over. ``problem``: why not
-    everything is known; empty: everything is.
+    ``scale``: the bounds for the number of executors that were asked for last. ``rescales``: how many rescales there
+    were. ``executor``: the size of executors by the program's configuration. ``refused``: the newest count of each kind
+    of message in the name of epochs that were over. ``problem``: why not everything is known; empty: everything is.
     """
 
     wishes: tuple[BlockRequested, ...] = ()
     scale: tuple[ScaleRequested, ...] = ()
+    rescales: int = 0
     executor: ExecutorProfile | None = None
     lifted: frozenset[str] = frozenset()
     refused: tuple[EpochRefused, ...] = ()
@@ -46,6 +48,7 @@ def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> E
     lifted: set[str] = set()
     refused: dict[int, dict[str, int]] = {}
     scale: tuple[ScaleRequested, ...] = ()
+    rescales = 0
     executor: ExecutorProfile | None = None
     problem = ""
     for record in records:
@@ -69,8 +72,12 @@ def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> E
             case UnblockHost(level="application", host=host):
                 blocks.pop(host, None)
                 lifted.add(host)
-            case ChangeBounds(least=least, most=most, by=by):
-                scale = (ScaleRequested(least=least, most=most, by=by, earlier=True),)
+            case ChangeBounds(least=least, most=most, by=by, ran_with=ran_with):
+                scale = (ScaleRequested(least=least, most=most, by=by, earlier=True, ran_with=ran_with),)
+            case BeginRescale(number=number, cause=cause):
+                rescales = number
+                if cause == "new requirements":
+                    scale = tuple(msgspec.structs.replace(one, ran_with=0) for one in scale)
             case DriverReady(executor=told):
                 executor = told
             case EpochRefused(epoch=epoch, refused=counts):
@@ -85,6 +92,7 @@ def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> E
     return Earlier(
         wishes=wishes,
         scale=scale,
+        rescales=rescales,
         executor=executor,
         lifted=frozenset(lifted | over),
         refused=late,

@@ -95,10 +95,11 @@ class ApplicationPhase:
         why_not = "" if event.earlier else self._why_not(least, most, force=event.force)
         if why_not:
             return [RefuseScale(least=least, most=most, reason=why_not)]
-        commands = self._rescaling.request(least, most, now_ms)
+        commands = self._rescaling.request(least, most, now_ms, event.ran_with)
         waits_for, _ = self._rescaling.waits_for()
         said = f"it waits for this: {waits_for}" if waits_for else "it holds at once"
-        return [ChangeBounds(least=least, most=most, by=event.by, reason=said), *commands]
+        ran_with = max(1, self._containers.count("running")) if waits_for else event.ran_with
+        return [ChangeBounds(least=least, most=most, by=event.by, ran_with=ran_with, reason=said), *commands]
 
     def _why_not(self, least: int, most: int, *, force: bool) -> str:
         if not 1 <= least <= most:
@@ -120,10 +121,10 @@ class ApplicationPhase:
             )
         return ""
 
-    def driver_lost(self) -> None:
+    def driver_lost(self) -> list[Command]:
         """The driver has died, and another one will be started: by the bounds that were asked for last."""
         self._phase, self._wait, self._to_start = "restarting", None, True
-        self._rescaling.over()
+        return self._rescaling.over("the driver was lost")
 
     def look(self, event: ev.Event, now_ms: int) -> list[Command]:
         """Change the phase by an event. Returns the commands that follow."""
@@ -133,9 +134,9 @@ class ApplicationPhase:
                 if event.attempt > 1:
                     self._phase, self._began = "restarting", True
             case ev.DriverStopping():
-                self._rescaling.over()
+                commands += self._rescaling.over()
             case ev.DriverReady() if self._lifecycle.ready:
-                self._rescaling.over()
+                commands += self._rescaling.over()
                 if self._phase != "restarting":
                     self._phase = "waiting_for_resources"
                 self._to_start = True

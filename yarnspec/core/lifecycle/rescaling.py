@@ -72,9 +72,10 @@ class Rescaling:
         self._blocked: tuple[str, ...] = ()
         self._jobs: set[int] = set()
         self._may_move_idle = False
-        self._number = 0
+        self._number = settings.earlier_rescales
         self._wanted: int | None = None
         self._before = 0
+        self._have = 0
         self._moving = False
         self._settled = False
         self._settled_at: tuple[int, int | None] | None = None
@@ -87,26 +88,27 @@ class Rescaling:
 
     def begin(self, now_ms: int) -> None:
         """The job executes from now on."""
-        self._peak = self._containers.count("running")
+        self._have = self._peak = self._containers.count("running")
         self._settles()
         self._manager = StateTransitionManager(self._timing, self, now_ms)
 
-    def over(self) -> None:
-        """The driver is gone: what somebody has asked for holds from the start of the next one."""
+    def over(self, why: str = "the SparkContext stopped") -> list[Command]:
+        """The SparkContext is gone: what somebody has asked for holds from the start of the next one."""
+        ended = self._end(self._have, why) if self._wanted is not None else []
         if self._pending is not None:
-            self._take_bounds(*self._pending)
-        self._manager = self._wanted = None
-        self._moving = False
+            self._take_bounds(*self._pending, ran_with=max(1, self._have))
+        self._manager = None
         self._jobs.clear()
         self._moves.begin_anew()
         self._timers.cancel(RESCALE_TIMER)
         self._timers.cancel(QUIET_TIMER)
+        return ended
 
-    def request(self, least: int, most: int, now_ms: int) -> list[Command]:
-        """Other bounds are asked for."""
+    def request(self, least: int, most: int, now_ms: int, ran_with: int = 0) -> list[Command]:
+        """Other bounds are asked for; ``ran_with``: in an earlier attempt, which ran with so many before they held."""
         self._pending = (least, most)
         if self._manager is None or self._changes_nothing:
-            return self._hold(now_ms)
+            return self._hold(now_ms, ran_with)
         if not self._moving:
             self._moves.forget()
         self._manager.on_change(now_ms)
@@ -118,19 +120,19 @@ class Rescaling:
     def _changes_nothing(self) -> bool:
         return self._pending is not None and self._bounds.goal_with(self._pending[1]) == self._containers.target
 
-    def _hold(self, now_ms: int) -> list[Command]:
+    def _hold(self, now_ms: int, ran_with: int = 0) -> list[Command]:
         """Let the bounds that are asked for hold, without a rescale."""
         if self._pending is None:
             return []
         least, most = self._pending
-        goal = self._take_bounds(least, most)
+        goal = self._take_bounds(least, most, ran_with)
         # With fewer than the most dynamic allocation lets executors go itself.
         return self._dismiss_surplus(now_ms) if goal == most else []
 
-    def _take_bounds(self, least: int, most: int) -> int:
+    def _take_bounds(self, least: int, most: int, ran_with: int = 0) -> int:
         """Let bounds hold; returns how many executors are asked for from now on."""
         self._pending = None
-        self._bounds.change(least, most)
+        self._bounds.change(least, most, ran_with)
         goal = self._bounds.goal()
         self._containers.aim(goal)
         return goal
@@ -151,6 +153,8 @@ class Rescaling:
         self._manager.on_time(now_ms)
         if self._manager.transitioning:
             commands += self._go(now_ms) + self._follow(now_ms)
+        self._have = self._containers.count("running")
+        self._bounds.met_by(self._have)
         return commands + self._until()
 
     def _is_change(self, event: ev.Event, now_ms: int) -> bool:
@@ -243,8 +247,10 @@ class Rescaling:
         have = self._containers.count("running")
         self._moves.forget()
         ended = self._end(have, "given up for other bounds") if self._wanted is not None else []
+        # Executors beyond the old target that still wait until they may go are no longer counted.
+        before = min(have, self._containers.target)
         goal = self._take_bounds(*self._pending)
-        begun = self._begin("new requirements", goal, have, now_ms)
+        begun = self._begin("new requirements", goal, before, now_ms)
         self._peak = goal
         return [*ended, *begun, *self._dismiss_surplus(now_ms)]
 
@@ -317,8 +323,9 @@ class Rescaling:
         return f"{counted(self._moves.moved, 'executor')} moved"
 
     def _end(self, have: int, why: str) -> list[Command]:
-        # After a move the surplus ones are still there, until they are idle.
-        got = min(have, self._wanted) if self._moving and self._wanted is not None else have
+        # Surplus ones may still be there, until they are idle.
+        grows = self._wanted is not None and self._wanted >= self._before
+        got = min(have, self._wanted or 0) if grows else have
         self._wanted, self._moving = None, False
         self._timers.cancel(QUIET_TIMER)
         self._peak = max(self._peak, have) if have >= self._before else have
