@@ -7,14 +7,23 @@ from collections.abc import Iterable
 import msgspec
 
 from yarnspec.core.blocking.blocklist import SPARK, SUBMIT
-from yarnspec.core.messages.commands import BeginRescale, BlockHost, ChangeBounds, UnblockHost
+from yarnspec.core.messages.commands import BeginRescale, BlockHost, ChangeBounds, EndRescale, UnblockHost
 from yarnspec.core.messages.events import BlockRequested, DriverReady, ExecutorProfile, ScaleRequested
 from yarnspec.core.messages.recoveryevents import EpochRefused
 from yarnspec.errors import ClusterUnreachable
 from yarnspec.observe.forms.records import Record, UnreadableRecordError
 
 _USED = frozenset(
-    {"BlockRequested", "BlockHost", "UnblockHost", "ChangeBounds", "BeginRescale", "DriverReady", "EpochRefused"}
+    (
+        "BlockRequested",
+        "BlockHost",
+        "UnblockHost",
+        "ChangeBounds",
+        "BeginRescale",
+        "EndRescale",
+        "DriverReady",
+        "EpochRefused",
+    )
 )
 
 
@@ -47,7 +56,7 @@ def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> E
     blocks: dict[str, BlockHost] = {}
     lifted: set[str] = set()
     refused: dict[int, dict[str, int]] = {}
-    scale: tuple[ScaleRequested, ...] = ()
+    scale: ScaleRequested | None = None
     rescales = 0
     executor: ExecutorProfile | None = None
     problem = ""
@@ -72,12 +81,9 @@ def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> E
             case UnblockHost(level="application", host=host):
                 blocks.pop(host, None)
                 lifted.add(host)
-            case ChangeBounds(least=least, most=most, by=by, ran_with=ran_with):
-                scale = (ScaleRequested(least=least, most=most, by=by, earlier=True, ran_with=ran_with),)
-            case BeginRescale(number=number, cause=cause):
-                rescales = number
-                if cause == "new requirements":
-                    scale = tuple(msgspec.structs.replace(one, ran_with=0) for one in scale)
+            case ChangeBounds() | BeginRescale() | EndRescale():
+                scale = _scale_after(message, scale)
+                rescales = rescales if isinstance(message, ChangeBounds) else message.number
             case DriverReady(executor=told):
                 executor = told
             case EpochRefused(epoch=epoch, refused=counts):
@@ -91,13 +97,27 @@ def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> E
     late = tuple(EpochRefused(epoch=epoch, refused=counts) for epoch, counts in refused.items())
     return Earlier(
         wishes=wishes,
-        scale=scale,
+        scale=() if scale is None else (scale,),
         rescales=rescales,
         executor=executor,
         lifted=frozenset(lifted | over),
         refused=late,
         problem=problem,
     )
+
+
+def _scale_after(
+    message: ChangeBounds | BeginRescale | EndRescale, scale: ScaleRequested | None
+) -> ScaleRequested | None:
+    """The bounds that hold after a record. They take effect in a rescale, or when so many executors are there."""
+    if isinstance(message, ChangeBounds):
+        least, most, ran_with = message.least, message.most, message.ran_with
+        return ScaleRequested(least=least, most=most, by=message.by, earlier=True, ran_with=ran_with)
+    if scale is None:
+        return None
+    began = isinstance(message, BeginRescale) and message.cause == "new requirements"
+    came = isinstance(message, EndRescale) and message.got >= scale.least
+    return msgspec.structs.replace(scale, ran_with=0) if began or came else scale
 
 
 def _again(block: BlockHost, wish: BlockRequested | None, now_ms: int) -> BlockRequested:

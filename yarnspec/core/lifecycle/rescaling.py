@@ -78,7 +78,7 @@ class Rescaling:
         self._have = 0
         self._moving = False
         self._settled = False
-        self._settled_at: tuple[int, int | None] | None = None
+        self._settled_at: tuple[int, bool] | None = None
         self._peak = 0
 
     @property
@@ -164,12 +164,13 @@ class Rescaling:
         return freed or settled or isinstance(event, ev.HostsReported) or blocked != self._blocked
 
     def _settles(self) -> bool:
-        """Whether the last missing executor has come, or a rescale has ended."""
-        at = (self._containers.changes, self._wanted)
+        """Whether the last missing executor has come, or a rescale has ended, or the question who may move."""
+        at_rest = self._wanted is None and not self._moves.under_way
+        at = (self._containers.changes, at_rest)
         if at == self._settled_at:
             return False
         before, self._settled_at = self._settled, at
-        self._settled = self._wanted is None and self._moves.all_there
+        self._settled = at_rest and self._moves.all_there
         return self._settled and not before
 
     def _keep_jobs(self, event: ev.Event) -> None:
