@@ -185,6 +185,25 @@ def test_while_executors_are_asked_other_bounds_go_first() -> None:
     assert only(BeginRescale, stage_ends(world, S)).wanted == 2
 
 
+def test_a_host_that_comes_while_executors_are_asked_is_looked_at_when_all_have_answered() -> None:
+    world = World(initial_executors=7, resources=ResourcesSettings())
+    world.start(report=False)
+    world.tell(report(8, 8))
+    world.driver_ready()
+    world.run(*world.wanted()[:4], host=HOSTS[0])
+    world.run(*world.wanted()[4:], host=HOSTS[1])
+    world.tell(ev.JobStarted(job=0, stages=(0,)))
+    world.now_ms = START_MS + 100 * S
+    world.tell(report(4, 0, 1))
+    world.fire(RESCALE, START_MS + 160 * S)
+    assert only(AskHeldBlocks, stage_ends(world, S)).executor_id == "4"
+    world.tell(report(4, 0, 8))
+    assert all_hold_something(world) == 4
+    world.commands.clear()
+    world.fire(RESCALE, world.now_ms + 60 * S)
+    assert [one.executor_id for one in of(AskHeldBlocks, stage_ends(world, S))] == ["7"]
+
+
 def test_executors_that_the_driver_says_nothing_of_stay() -> None:
     world = uneven_job()
     two_hosts_come(world)

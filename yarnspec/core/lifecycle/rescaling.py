@@ -81,11 +81,6 @@ class Rescaling:
         self._settled_at: tuple[int, bool] | None = None
         self._peak = 0
 
-    @property
-    def executing(self) -> bool:
-        """Whether a job runs, whose changes are timed."""
-        return self._manager is not None
-
     def begin(self, now_ms: int) -> None:
         """The job executes from now on."""
         self._have = self._peak = self._containers.count("running")
