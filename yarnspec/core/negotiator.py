@@ -263,7 +263,7 @@ class Negotiator:
         return self._recovery.begin(epoch, why, now_ms)
 
     def _epoch_over(self, now_ms: int) -> list[Command]:
-        self._phase.driver_lost()
+        ended = self._phase.driver_lost()
         self._recovery.over()
         self._carry.epoch_over()
         self._speculation.epoch_over()
@@ -271,7 +271,7 @@ class Negotiator:
         self._routes.update(self._recovery.routes)
         self._routes[rec.JournalReplayed] = self._journal_replayed
         self._single_timers |= self._recovery.timers
-        return self._executors.driver_lost(now_ms)
+        return ended + self._executors.driver_lost(now_ms)
 
     def _journal_replayed(self, event: rec.JournalReplayed, now_ms: int) -> list[Command]:
         # Before the driver is started and containers are asked for.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from hypothesis import given
@@ -14,6 +15,7 @@ from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import (
     AskHeldBlocks,
     BeginRescale,
+    ChangeBounds,
     Command,
     EndRescale,
     KeepSurplus,
@@ -100,11 +102,12 @@ def test_first_another_executor_registers_then_the_surplus_one_goes() -> None:
     world = uneven_job()
     answer = two_hosts_come(world)
     assert [one.executor_id for one in of(AskHeldBlocks, answer)] == ["4", "3"]
+    assert not of(BeginRescale, answer)
+    assert not of(RequestContainers, answer)
+    answer = holds(world, "4", 0)
     begun = only(BeginRescale, answer)
     assert (begun.cause, begun.before, begun.wanted) == ("new resources", 4, 4)
-    assert not of(RequestContainers, answer)
-    asked = only(RequestContainers, holds(world, "4", 0))
-    assert asked.executor_ids == ("5",)
+    assert only(RequestContainers, answer).executor_ids == ("5",)
     assert only(RequestContainers, holds(world, "3", 0)).executor_ids == ("6",)
     came = world.run("5", host=HOSTS[1])
     assert only(UpdateTaskBlocks, came).executors == ("4",)
@@ -140,19 +143,102 @@ def test_an_executor_that_holds_something_stays_and_the_next_one_of_its_host_is_
 def test_executors_that_all_hold_something_are_asked_again_only_after_the_end_of_a_job() -> None:
     world = uneven_job()
     two_hosts_come(world)
-    for executor_id in ("4", "3", "2"):
-        holds(world, executor_id, ev.ONLY_MAP_OUTPUTS)
-    assert only(EndRescale, holds(world, "1", ev.ONLY_MAP_OUTPUTS)).why == "0 executors moved"
-    world.commands.clear()
+    assert all_hold_something(world) == 4
+    assert len(of(KeepSurplus, world.commands)) == 4
     for _ in range(3):
         world.tell(report(4, 8, 8), 40 * S)
         stage_ends(world, 70 * S)
-    assert not of(BeginRescale, world.commands)
+    assert len(of(AskHeldBlocks, world.commands)) == 4
     world.tell(ev.JobEnded(job=0))
     world.tell(ev.JobStarted(job=1, stages=(1,)))
     world.fire(RESCALE, world.now_ms + 61 * S)
     assert [one.executor_id for one in of(AskHeldBlocks, stage_ends(world, S))] == ["4", "3"]
-    assert len(of(BeginRescale, world.commands)) == 1
+    assert not of(BeginRescale, world.commands)
+
+
+def test_executors_that_hold_something_job_after_job_are_asked_ever_more_rarely_and_never_make_a_rescale() -> None:
+    world = uneven_job(rescale_stabilization_ms=S)
+    world.tell(report(4, 8))
+    rounds: list[int] = []
+    for job in range(240):
+        begun = world.now_ms
+        answer = world.tell(ev.JobStarted(job=job, stages=(job,)), S) + stage_ends(world, 28 * S)
+        answer += world.tell(ev.JobEnded(job=job), S)
+        asked = [one.executor_id for one in of(AskHeldBlocks, answer)]
+        for executor_id in asked:
+            asked += [one.executor_id for one in of(AskHeldBlocks, holds(world, executor_id, ev.ONLY_MAP_OUTPUTS))]
+        rounds += [begun] if asked else []
+    pauses = [after - before for before, after in itertools.pairwise(rounds)]
+    assert pauses[0] >= 60 * S
+    assert all(later >= 1.5 * sooner for sooner, later in itertools.pairwise(pauses))
+    assert 4 <= len(rounds) <= 8
+    assert not of(BeginRescale, world.commands)
+    told = [one.executor_id for one in of(KeepSurplus, world.commands)]
+    assert sorted(told) == ["1", "2", "3", "4"]
+
+
+def test_while_executors_are_asked_other_bounds_go_first() -> None:
+    world = uneven_job()
+    two_hosts_come(world)
+    assert "the end of a stage" in only(ChangeBounds, scale(world, 1, 2)).reason
+    assert not of(BeginRescale, holds(world, "4", 0))
+    assert only(BeginRescale, stage_ends(world, S)).wanted == 2
+
+
+def test_a_host_that_comes_while_executors_are_asked_is_looked_at_when_all_have_answered() -> None:
+    world = World(initial_executors=7, resources=ResourcesSettings())
+    world.start(report=False)
+    world.tell(report(8, 8))
+    world.driver_ready()
+    world.run(*world.wanted()[:4], host=HOSTS[0])
+    world.run(*world.wanted()[4:], host=HOSTS[1])
+    world.tell(ev.JobStarted(job=0, stages=(0,)))
+    world.now_ms = START_MS + 100 * S
+    world.tell(report(4, 0, 1))
+    world.fire(RESCALE, START_MS + 160 * S)
+    assert only(AskHeldBlocks, stage_ends(world, S)).executor_id == "4"
+    world.tell(report(4, 0, 8))
+    assert all_hold_something(world) == 4
+    world.commands.clear()
+    world.fire(RESCALE, world.now_ms + 60 * S)
+    assert [one.executor_id for one in of(AskHeldBlocks, stage_ends(world, S))] == ["7"]
+
+
+def test_executors_that_the_driver_says_nothing_of_stay() -> None:
+    world = uneven_job()
+    two_hosts_come(world)
+    assert not of(EndRescale, world.fire(QUIET, world.now_ms + 60 * S))
+    assert not of(BeginRescale, holds(world, "4", 0))
+    world.tell(report(4, 8, 8), 61 * S)
+    world.fire(RESCALE, world.now_ms + 61 * S)
+    assert [one.executor_id for one in of(AskHeldBlocks, stage_ends(world, S))] == ["4", "3"]
+
+
+def test_an_executor_that_is_missing_as_the_stabilization_ends_puts_the_move_off_until_its_replacement_is_there() -> (
+    None
+):
+    world = uneven_job()
+    world.tell(report(4, 8))
+    world.tell(report(4, 8, 8), 10 * S)
+    world.lose("1", -100, after_ms=40 * S, host=HOSTS[0])
+    world.fire(RESCALE, START_MS + 160 * S)
+    assert not of(AskHeldBlocks, stage_ends(world, S))
+    world.run("5", host=HOSTS[1])
+    world.fire(RESCALE, world.now_ms + 60 * S)
+    assert [one.executor_id for one in of(AskHeldBlocks, stage_ends(world, S))] == ["4"]
+
+
+def test_a_host_that_comes_during_a_rescale_gets_executors_after_it() -> None:
+    world = uneven_job()
+    scale(world, 1, 6)
+    assert only(BeginRescale, stage_ends(world)).wanted == 6
+    world.allocate("5", HOSTS[0])
+    world.allocate("6", HOSTS[0])
+    world.tell(report(2, 8), S)
+    world.register("5", HOSTS[0])
+    assert of(EndRescale, world.register("6", HOSTS[0]))
+    world.fire(RESCALE, world.now_ms + 90 * S)
+    assert of(AskHeldBlocks, stage_ends(world, S))
 
 
 def test_what_does_not_come_is_given_up() -> None:
@@ -166,7 +252,7 @@ def test_what_does_not_come_is_given_up() -> None:
     assert only(ReleaseContainer, answer).executor_id == "5"
     assert not of(UpdateTaskBlocks, world.commands)
     # Those that hold something are not asked again after it either.
-    world.tell(report(4, 8, 8), 40 * S)
+    world.tell(report(4, 8, 8), 61 * S)
     world.fire(RESCALE, world.now_ms + 100 * S)
     assert [one.executor_id for one in of(AskHeldBlocks, stage_ends(world, S))] == ["4"]
 
@@ -185,7 +271,7 @@ def test_a_container_that_comes_after_the_end_of_the_move_goes_again_and_others_
     row = world.negotiator._containers.row("5")
     assert row is not None
     assert row.extra
-    world.tell(report(4, 7, 8), 40 * S)
+    world.tell(report(4, 7, 8), 61 * S)
     world.fire(RESCALE, world.now_ms + 100 * S)
     assert of(AskHeldBlocks, stage_ends(world, S))
 

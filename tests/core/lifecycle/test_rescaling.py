@@ -55,7 +55,7 @@ def executing(count: int = 2, *rooms: int, max_delay_ms: int = -1, **changes: ob
     return world
 
 
-def scale(world: World, least: int, most: int, **more: bool) -> list[Command]:
+def scale(world: World, least: int, most: int, **more: Any) -> list[Command]:
     return world.tell(ev.ScaleRequested(least=least, most=most, by="ann", **more))
 
 
@@ -179,6 +179,33 @@ def test_what_makes_no_sense_is_refused() -> None:
     dynamic = executing(2, dynamic_bounds=(1, 8))
     assert "Spark's bounds are final" in only(RefuseScale, scale(dynamic, 1, 9)).reason
     assert "Spark's bounds are final" in only(RefuseScale, scale(dynamic, 2, 8)).reason
+    without_end = executing(2, dynamic_bounds=(0, 2**31 - 1))
+    assert "final, at least 0, no maximum: only fewer" in only(RefuseScale, scale(without_end, 2, 8)).reason
+
+
+@pytest.mark.parametrize(
+    ("state", "memory_mb", "room"),
+    [
+        ("DECOMMISSIONED", 0, 6),  # an exclude file that the ResourceManager began with
+        ("DECOMMISSIONED", 2816, 6),
+        ("SHUTDOWN", 2816, 6),
+        ("LOST", 0, 6),
+        ("LOST", 2816, 8),
+        ("UNHEALTHY", 2816, 8),
+    ],
+)
+def test_only_hosts_that_may_run_again_have_room_beside_those_that_run(state: str, memory_mb: int, room: int) -> None:
+    world = executing(2)
+    fourth = ev.HostReport(host=HOSTS[3], state=state, memory_mb=memory_mb)
+    world.tell(ev.HostsReported(hosts=(*report(2, 2, 2).hosts, fourth)))
+    assert f"have room for {room} executors of this size" in only(RefuseScale, scale(world, room + 1, 10)).reason
+    assert of(ChangeBounds, scale(world, room, 10))
+
+
+def test_a_running_host_whose_memory_nobody_knows_may_have_room() -> None:
+    world = executing(2)
+    world.tell(ev.HostsReported(hosts=(*report(2, 2, 2).hosts, ev.HostReport(host=HOSTS[3]))))
+    assert of(ChangeBounds, scale(world, 100, 100))
 
 
 @pytest.mark.parametrize("cap", [{"placement": PlacementSettings(max_per_host=1)}, {"executor_label": "gpu"}])
@@ -284,30 +311,61 @@ def test_a_driver_whose_start_was_not_held_starts_by_sparks_own_rule_whatever_is
     assert of(EnterPhase, world.commands)[-1].phase == "creating_graph"
 
 
-@pytest.mark.parametrize("in_effect", [False, True])
-def test_the_next_driver_of_a_plain_line_waits_for_the_least_that_was_asked_for(in_effect: bool) -> None:
-    world = executing(4, recovery=RecoverySettings(driver_restarts=2, enabled=True))
-    world.tell(rec.JournalReplayed())
-    scale(world, 6, 8)
-    if in_effect:
-        stage_ends(world)
+def next_driver(world: World) -> World:
+    """The driver dies, and the next one's SparkContext begins."""
     world.commands.clear()
-    world.tell(DIED)
+    again = [one for one in of(SetTimer, world.tell(DIED)) if one.name == "driver-restart"]
+    for one in again:
+        world.fire(one.name, one.at_ms)
     world.tell(rec.JournalReplayed())
     assert only(StartDriver, world.commands).awaits_negotiator
     world.driver_ready()
-    *five, sixth = world.wanted()[:6]
-    world.run(*five)
+    return world
+
+
+@pytest.mark.parametrize("in_effect", [False, True])
+def test_the_next_driver_of_a_plain_line_waits_for_the_least_that_was_asked_for_once_that_took_effect(
+    in_effect: bool,
+) -> None:
+    """Before that the job ran with four, which are enough again."""
+    world = executing(4, recovery=RecoverySettings(driver_restarts=2, enabled=True))
+    world.tell(rec.JournalReplayed())
+    assert only(ChangeBounds, scale(world, 6, 8)).ran_with == 4
+    if in_effect:
+        stage_ends(world)
+    next_driver(world)
+    least = 6 if in_effect else 4
+    *fewer, last = world.wanted()[:least]
+    world.run(*fewer)
     assert not of(DeclareReady, world.commands)
-    assert of(DeclareReady, world.run(sixth))
+    assert of(DeclareReady, world.run(last))
     world.tell(ev.JobStarted(job=0, stages=(0,)))
     assert [one.phase for one in of(EnterPhase, world.commands)][-2:] == ["creating_graph", "executing"]
     assert not of(FinishApplication, world.fire(WAIT, world.now_ms + 300 * S))
 
 
-def test_so_does_the_next_attempts() -> None:
+def test_a_least_that_never_was_there_ends_no_job_that_has_run() -> None:
+    """Not after the second death of the driver either; and one that was there is waited for."""
+    world = executing(2, recovery=RecoverySettings(driver_restarts=3, enabled=True))
+    world.tell(rec.JournalReplayed())
+    scale(world, 8, 8)
+    for came in (5, 8):
+        next_driver(world)
+        world.run(*world.wanted()[:1])
+        assert not of(DeclareReady, world.commands)
+        assert of(DeclareReady, world.run(*world.wanted()[1:came]))
+        world.tell(ev.JobStarted(job=0, stages=(0,)))
+        assert not of(FinishApplication, world.fire(WAIT, world.now_ms + 300 * S))
+    next_driver(world)
+    world.run(*world.wanted()[:7])
+    assert not of(DeclareReady, world.commands)
+    assert of(FinishApplication, world.fire(WAIT, world.now_ms + 300 * S))
+
+
+@pytest.mark.parametrize("ran_with", [0, 4])
+def test_so_does_the_next_attempts(ran_with: int) -> None:
     world = World(initial_executors=4)
-    scale(world, 6, 8, earlier=True)
+    assert only(ChangeBounds, scale(world, 6, 8, earlier=True, ran_with=ran_with)).ran_with == ran_with
     began = world.tell(
         ev.AttemptStarted(
             application_id="application_1_0001", attempt=2, epoch=4, container_id="c", host=HOSTS[0],
@@ -317,8 +375,11 @@ def test_so_does_the_next_attempts() -> None:
     assert only(StartDriver, began).awaits_negotiator
     world.tell(report(2, 2, 2, 2))
     world.driver_ready()
-    world.run(*world.wanted()[:5])
+    world.run(*world.wanted()[: (ran_with or 6) - 1])
     assert not of(DeclareReady, world.commands)
+    if ran_with:
+        assert of(DeclareReady, world.run(world.wanted()[ran_with - 1]))
+        return
     end = only(FinishApplication, world.fire(WAIT, START_MS + 300 * S))
     assert "only 5 of at least 6 executors" in end.reason
 
@@ -355,3 +416,39 @@ def test_executors_that_come_after_the_start_are_one_rescale_for_each_burst() ->
     answer = world.run(ids[3])
     assert only(BeginRescale, answer).before == 3
     assert only(EndRescale, answer).why == "succeeded"
+
+
+def test_a_rescale_ends_with_the_context_or_the_driver() -> None:
+    world = executing(4)
+    scale(world, 1, 2)
+    assert only(BeginRescale, stage_ends(world)).number == 1
+    ended = only(EndRescale, world.tell(ev.DriverStopping()))
+    assert (ended.number, ended.got, ended.why) == (1, 4, "the SparkContext stopped")
+    assert not of(EndRescale, world.driver_ready())
+
+    world = executing(2, recovery=RecoverySettings(driver_restarts=3, enabled=True))
+    scale(world, 2, 4)
+    stage_ends(world)
+    ended = only(EndRescale, world.tell(DIED))
+    assert (ended.number, ended.got, ended.why) == (1, 2, "the driver was lost")
+
+
+def test_rescales_are_numbered_over_all_attempts() -> None:
+    world = executing(2, earlier_rescales=3)
+    scale(world, 2, 3)
+    assert only(BeginRescale, stage_ends(world)).number == 4
+    assert only(EndRescale, world.run(world.wanted()[-1])).number == 4
+
+
+def test_surplus_executors_do_not_count_when_more_are_wanted_again() -> None:
+    world = executing(4)
+    scale(world, 1, 2)
+    stage_ends(world)
+    scale(world, 1, 3)
+    world.fire(RESCALE, world.now_ms + 31 * S)
+    answer = stage_ends(world, 61 * S)
+    begun = of(BeginRescale, answer)[0]
+    assert (begun.number, begun.before, begun.wanted) == (2, 2, 3)
+    first, second = of(EndRescale, answer)
+    assert (first.number, first.got, first.why) == (1, 4, "given up for other bounds")
+    assert (second.number, second.got, second.why) == (2, 3, "succeeded")

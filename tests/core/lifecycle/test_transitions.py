@@ -255,3 +255,16 @@ def test_resources_that_stay_sufficient_always_lead_to_a_transition(
     if timing.max_delay_ms is None:
         manager.on_trigger(end_ms)
     assert manager.transitioning
+
+
+def test_no_cooldown_follows_a_transition_that_is_dropped() -> None:
+    manager, slots = machine(Timing(cooldown_ms=30 * S, max_delay_ms=None))
+    slots.slots = 4
+    manager.on_change(40 * S)
+    manager.on_trigger(41 * S)
+    assert manager.transitioning
+    manager.drop(41 * S)
+    assert phase_of(manager) == Idling()
+    manager.on_change(42 * S)
+    manager.on_trigger(42 * S)
+    assert manager.transitioning

@@ -39,9 +39,8 @@ def test_neither_spark_nor_flink_limits_the_copies() -> None:
 def test_spark_moves_no_executors() -> None:
     hosts = "  - {count: 2, executors: 8}\n  - {name: late, count: 2, executors: 8, arrives: 20 s}"
     quick = "resources.rescale_cooldown: 1 s, resources.rescale_stabilization: 2 s"
-    outcomes = _outcomes(
-        _variants(hosts, "{count: 8, cores: 2}", "{tasks: 60, work: 40 s}, {tasks: 60, work: 4 s}", quick)
-    )
+    jobs = "]\n  - stages: [".join(["{tasks: 60, work: 4 s}"] * 3)
+    outcomes = _outcomes(_variants(hosts, "{count: 8, cores: 2}", jobs, quick))
     assert outcomes["as written"].rescales
     assert not outcomes["Spark's rules"].rescales
 

@@ -25,6 +25,7 @@ def settings_of(plan: Plan, earlier: Earlier, epoch: int = 1, *, spared: tuple[i
         executor_resources=plan.executors.resources,
         executor_tasks_max=plan.executors.tasks_max,
         executor_told=earlier.executor,
+        earlier_rescales=earlier.rescales,
         task_cpus=plan.executors.task_cpus,
         registered_ratio=plan.registered_ratio,
         registered_wait_ms=plan.registered_wait_ms,

@@ -7,27 +7,38 @@ from collections.abc import Iterable
 import msgspec
 
 from yarnspec.core.blocking.blocklist import SPARK, SUBMIT
-from yarnspec.core.messages.commands import BlockHost, ChangeBounds, UnblockHost
+from yarnspec.core.messages.commands import BeginRescale, BlockHost, ChangeBounds, EndRescale, UnblockHost
 from yarnspec.core.messages.events import BlockRequested, DriverReady, ExecutorProfile, ScaleRequested
 from yarnspec.core.messages.recoveryevents import EpochRefused
 from yarnspec.errors import ClusterUnreachable
 from yarnspec.observe.forms.records import Record, UnreadableRecordError
 
-_USED = frozenset({"BlockRequested", "BlockHost", "UnblockHost", "ChangeBounds", "DriverReady", "EpochRefused"})
+_USED = frozenset(
+    (
+        "BlockRequested",
+        "BlockHost",
+        "UnblockHost",
+        "ChangeBounds",
+        "BeginRescale",
+        "EndRescale",
+        "DriverReady",
+        "EpochRefused",
+    )
+)
 
 
 class Earlier(msgspec.Struct, frozen=True, kw_only=True):
     """Blocks by users that still hold, as wishes for the next attempt, and the hosts whose blocks are over.
 
     Hosts excluded at submit are no wishes: every attempt knows them, and needs to know which of them were lifted.
-    ``scale``: the bounds for the number of executors that were asked for last. ``executor``: the size of executors by
-    the program's configuration.
-    ``refused``: the newest count of each kind of message in the name of epochs that were over. ``problem``: why not
-    everything is known; empty: everything is.
+    ``scale``: the bounds for the number of executors that were asked for last. ``rescales``: how many rescales there
+    were. ``executor``: the size of executors by the program's configuration. ``refused``: the newest count of each kind
+    of message in the name of epochs that were over. ``problem``: why not everything is known; empty: everything is.
     """
 
     wishes: tuple[BlockRequested, ...] = ()
     scale: tuple[ScaleRequested, ...] = ()
+    rescales: int = 0
     executor: ExecutorProfile | None = None
     lifted: frozenset[str] = frozenset()
     refused: tuple[EpochRefused, ...] = ()
@@ -45,7 +56,8 @@ def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> E
     blocks: dict[str, BlockHost] = {}
     lifted: set[str] = set()
     refused: dict[int, dict[str, int]] = {}
-    scale: tuple[ScaleRequested, ...] = ()
+    scale: ScaleRequested | None = None
+    rescales = 0
     executor: ExecutorProfile | None = None
     problem = ""
     for record in records:
@@ -69,8 +81,9 @@ def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> E
             case UnblockHost(level="application", host=host):
                 blocks.pop(host, None)
                 lifted.add(host)
-            case ChangeBounds(least=least, most=most, by=by):
-                scale = (ScaleRequested(least=least, most=most, by=by, earlier=True),)
+            case ChangeBounds() | BeginRescale() | EndRescale():
+                scale = _scale_after(message, scale)
+                rescales = rescales if isinstance(message, ChangeBounds) else message.number
             case DriverReady(executor=told):
                 executor = told
             case EpochRefused(epoch=epoch, refused=counts):
@@ -84,12 +97,27 @@ def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> E
     late = tuple(EpochRefused(epoch=epoch, refused=counts) for epoch, counts in refused.items())
     return Earlier(
         wishes=wishes,
-        scale=scale,
+        scale=() if scale is None else (scale,),
+        rescales=rescales,
         executor=executor,
         lifted=frozenset(lifted | over),
         refused=late,
         problem=problem,
     )
+
+
+def _scale_after(
+    message: ChangeBounds | BeginRescale | EndRescale, scale: ScaleRequested | None
+) -> ScaleRequested | None:
+    """The bounds that hold after a record. They take effect in a rescale, or when so many executors are there."""
+    if isinstance(message, ChangeBounds):
+        least, most, ran_with = message.least, message.most, message.ran_with
+        return ScaleRequested(least=least, most=most, by=message.by, earlier=True, ran_with=ran_with)
+    if scale is None:
+        return None
+    began = isinstance(message, BeginRescale) and message.cause == "new requirements"
+    came = isinstance(message, EndRescale) and message.got >= scale.least
+    return msgspec.structs.replace(scale, ran_with=0) if began or came else scale
 
 
 def _again(block: BlockHost, wish: BlockRequested | None, now_ms: int) -> BlockRequested:

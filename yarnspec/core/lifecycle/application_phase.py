@@ -16,8 +16,9 @@ import msgspec
 from yarnspec.core.blocking.blocklist import Blocklist
 from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.executor_table import ExecutorTable
+from yarnspec.core.lifecycle.cluster_room import Room
 from yarnspec.core.lifecycle.phases import WAIT_TIMER, Lifecycle
-from yarnspec.core.lifecycle.rescaling import QUIET_TIMER, RESCALE_TIMER, Rescaling, Room
+from yarnspec.core.lifecycle.rescaling import QUIET_TIMER, RESCALE_TIMER, Rescaling
 from yarnspec.core.lifecycle.resource_wait import Bounds, Supply, wait_of
 from yarnspec.core.lifecycle.transitions import Stabilizing, StateTransitionManager
 from yarnspec.core.messages import events as ev
@@ -33,6 +34,8 @@ from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
 
 RESOURCES_TIMER = "resources"
+_NO_MAXIMUM = 2**31 - 1
+"""Spark's number for a maximum that nobody has set."""
 
 
 class ApplicationPhase:
@@ -92,18 +95,22 @@ class ApplicationPhase:
         why_not = "" if event.earlier else self._why_not(least, most, force=event.force)
         if why_not:
             return [RefuseScale(least=least, most=most, reason=why_not)]
-        commands = self._rescaling.request(least, most, now_ms)
+        commands = self._rescaling.request(least, most, now_ms, event.ran_with)
         waits_for, _ = self._rescaling.waits_for()
         said = f"it waits for this: {waits_for}" if waits_for else "it holds at once"
-        return [ChangeBounds(least=least, most=most, by=event.by, reason=said), *commands]
+        ran_with = max(1, self._containers.count("running")) if waits_for else event.ran_with
+        return [ChangeBounds(least=least, most=most, by=event.by, ran_with=ran_with, reason=said), *commands]
 
     def _why_not(self, least: int, most: int, *, force: bool) -> str:
         if not 1 <= least <= most:
             return f"at least {least} and at most {most} executors: the least must be 1 or more, the most no less"
         dynamic = self._bounds.dynamic
         if dynamic is not None and (least != max(1, dynamic[0]) or most > dynamic[1]):
+            final = (
+                f"{dynamic[0]} to {dynamic[1]}" if dynamic[1] < _NO_MAXIMUM else f"at least {dynamic[0]}, no maximum"
+            )
             return (
-                f"with dynamic allocation Spark's bounds are final, {dynamic[0]} to {dynamic[1]}: "
+                f"with dynamic allocation Spark's bounds are final, {final}: "
                 f"only fewer at most can be asked for, with at least {max(1, dynamic[0])}"
             )
         room = None if force else self._room.count(whole=True)
@@ -114,10 +121,10 @@ class ApplicationPhase:
             )
         return ""
 
-    def driver_lost(self) -> None:
+    def driver_lost(self) -> list[Command]:
         """The driver has died, and another one will be started: by the bounds that were asked for last."""
         self._phase, self._wait, self._to_start = "restarting", None, True
-        self._rescaling.over()
+        return self._rescaling.over("the driver was lost")
 
     def look(self, event: ev.Event, now_ms: int) -> list[Command]:
         """Change the phase by an event. Returns the commands that follow."""
@@ -127,9 +134,9 @@ class ApplicationPhase:
                 if event.attempt > 1:
                     self._phase, self._began = "restarting", True
             case ev.DriverStopping():
-                self._rescaling.over()
+                commands += self._rescaling.over()
             case ev.DriverReady() if self._lifecycle.ready:
-                self._rescaling.over()
+                commands += self._rescaling.over()
                 if self._phase != "restarting":
                     self._phase = "waiting_for_resources"
                 self._to_start = True

@@ -2,7 +2,8 @@
 
 A host comes back, and the executors of a running job lie unevenly. An executor on one of the fullest hosts may move
 if it holds nothing that may still be read. The driver is asked first, for one executor of the host after another until
-one may move. One that holds something is asked again only after a job has ended: then Spark may forget what it holds.
+one may move. One that holds something is asked about again only after a job has ended: then Spark may forget what it
+holds. Where no executor moves, the host also has peace for a while, each time for longer.
 
 For each that may move one more executor is asked for, and the plan puts it on the emptiest host. When it has
 registered, the other one takes no new task, and goes when it is idle. So the job never has fewer executors than before,
@@ -12,6 +13,7 @@ and no task runs twice.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from yarnspec.core.containers.executor_rows import Executor
 from yarnspec.core.containers.executor_table import ExecutorTable
@@ -19,6 +21,16 @@ from yarnspec.core.lifecycle.resource_wait import Bounds
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import AskHeldBlocks, Command, KeepSurplus
 from yarnspec.core.messages.settings import Settings
+
+_FIRST_PEACE_MS, _LONGEST_PEACE_MS = 60_000, 60 * 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Peace:
+    """Until when no executor of a host is asked about again, and how long the next time."""
+
+    until_ms: int
+    next_ms: int = _FIRST_PEACE_MS
 
 
 class Moves:
@@ -42,7 +54,10 @@ class Moves:
         self._uneven = uneven
         self._dismiss = dismiss
         self._asked: set[str] = set()
-        self._refused: set[str] = set()
+        self._refused: dict[str, bool] = {}
+        """The executors that did not move, and whether a job has ended since then."""
+        self._said: set[tuple[str, int]] = set()
+        self._peace: dict[str, _Peace] = {}
         self._leaving: list[str] = []
         self.moved = 0
 
@@ -51,10 +66,22 @@ class Moves:
         """Whether answers of the driver or new executors are waited for."""
         return bool(self._asked or self._leaving)
 
+    @property
+    def leaving(self) -> bool:
+        """Whether an executor may move, and waits for the one that comes in its place."""
+        return bool(self._leaving)
+
+    @property
+    def all_there(self) -> bool:
+        """Whether no executor is missing."""
+        # Counted exactly only when there may be enough: a burst may bring thousands.
+        wanted = self._containers.wanted
+        return self._containers.count("running") >= wanted and self._there == wanted
+
     def worth_it(self) -> bool:
         """Whether all executors are there, and some lie unevenly that are not known to hold anything."""
         # With dynamic allocation Spark ends idle executors itself, and asks for others.
-        if not self._enabled or self._bounds.dynamic or self.under_way or self._there != self._containers.wanted:
+        if not self._enabled or self._bounds.dynamic or self.under_way or not self.all_there:
             return False
         return any(self._next_on(host) is not None for host in self._uneven())
 
@@ -63,11 +90,15 @@ class Moves:
         self.moved = 0
         return [command for host in self._uneven() for command in self._ask_on(host)]
 
-    def job_ended(self) -> bool:
-        """Forget who held something. Returns whether anybody did."""
-        held = bool(self._refused)
-        self._refused.clear()
-        return held
+    def freed(self, event: ev.Event, now_ms: int) -> bool:
+        """Forget who held something, once a job has ended and the host's peace is over. Returns whether anybody did."""
+        if isinstance(event, ev.JobEnded):
+            self._refused = dict.fromkeys(self._refused, True)
+        hosts = {one: self._host_of(one) for one, ended in self._refused.items() if ended}
+        freed = [one for one, host in hosts.items() if host not in self._peace or self._peace[host].until_ms <= now_ms]
+        for executor_id in freed:
+            del self._refused[executor_id]
+        return bool(freed)
 
     def look(self, event: ev.Event, now_ms: int) -> list[Command]:
         """Go on by an event: an answer of the driver, an executor that came, or one that ended."""
@@ -76,13 +107,19 @@ class Moves:
         self._forget_gone()
         match event:
             case ev.HeldBlocksTold() if event.executor_id in self._asked:
-                return self._told(event)
+                return self._told(event, now_ms)
             case ev.ContainerStarted():
                 return self._came(now_ms)
         return []
 
     def give_up(self, now_ms: int) -> list[Command]:
         """Nobody moves any more. Requests beside the target are withdrawn, and a container that has come goes again."""
+        hosts = {self._host_of(one) for one in (*self._asked, *self._leaving)}
+        for host in sorted(hosts):
+            self._leave_in_peace(host, now_ms)
+        # What kept these where they are has nothing to do with the end of a job.
+        there = (row.executor_id for row in self._containers.rows if row.host in hosts)
+        self._refused = dict.fromkeys(there, True) | self._refused
         self.forget()
         surplus = self._containers.spare_surplus()
         return self._dismiss(surplus, now_ms) if surplus else []
@@ -93,13 +130,28 @@ class Moves:
         self._leaving.clear()
         self._containers.moving = 0
 
+    def begin_anew(self) -> None:
+        """The next driver has other executors."""
+        self.forget()
+        self._refused.clear()
+        self._said.clear()
+        self._peace.clear()
+
     @property
     def _there(self) -> int:
         return sum(row.state == "running" and row.ordinary for row in self._containers.rows)
 
+    def _host_of(self, executor_id: str) -> str:
+        row = self._containers.row(executor_id)
+        return row.host if row is not None else ""
+
+    def _leave_in_peace(self, host: str, now_ms: int) -> None:
+        for_ms = self._peace[host].next_ms if host in self._peace else _FIRST_PEACE_MS
+        self._peace[host] = _Peace(now_ms + for_ms, min(2 * for_ms, _LONGEST_PEACE_MS))
+
     def _next_on(self, host: str) -> Executor | None:
         """The newest executor of a host that may be asked."""
-        out = self._asked | self._refused | set(self._leaving)
+        out = self._asked | self._refused.keys() | set(self._leaving)
         rows = (row for row in reversed(self._containers.rows) if row.host == host and row.executor_id not in out)
         return next((row for row in rows if row.state == "running" and row.ordinary), None)
 
@@ -119,18 +171,28 @@ class Moves:
         self._containers.moving -= len(self._leaving) - len(leaving)
         self._leaving = leaving
 
-    def _told(self, event: ev.HeldBlocksTold) -> list[Command]:
+    def _told(self, event: ev.HeldBlocksTold, now_ms: int) -> list[Command]:
         self._asked.discard(event.executor_id)
-        if event.count:
-            held = "map outputs" if event.count == ev.ONLY_MAP_OUTPUTS else "cached data, or the driver did not say"
-            said = f"it is not moved to an emptier host: it holds {held}, which may still be read"
-            self._refused.add(event.executor_id)
-            row = self._containers.row(event.executor_id)
-            others = self._ask_on(row.host) if row is not None else []
-            return [KeepSurplus(executor_id=event.executor_id, reason=said), *others]
-        self._leaving.append(event.executor_id)
-        self._containers.moving += 1
-        return []
+        host = self._host_of(event.executor_id)
+        if not event.count:
+            self._leaving.append(event.executor_id)
+            self._containers.moving += 1
+            return []
+        self._refused[event.executor_id] = False
+        others = self._ask_on(host)
+        if not any(self._host_of(one) == host for one in (*self._asked, *self._leaving)):
+            self._leave_in_peace(host, now_ms)
+        return [*self._say_why(event), *others]
+
+    def _say_why(self, event: ev.HeldBlocksTold) -> list[Command]:
+        """Say why one stays, if that was not said before."""
+        cause = (event.executor_id, ev.ONLY_MAP_OUTPUTS if event.count == ev.ONLY_MAP_OUTPUTS else 1)
+        if cause in self._said:
+            return []
+        self._said.add(cause)
+        held = "map outputs" if event.count == ev.ONLY_MAP_OUTPUTS else "cached data, or the driver did not say"
+        said = f"it is not moved to an emptier host: it holds {held}, which may still be read"
+        return [KeepSurplus(executor_id=event.executor_id, reason=said)]
 
     def _came(self, now_ms: int) -> list[Command]:
         surplus = max(0, self._there - self._containers.target)
@@ -138,6 +200,8 @@ class Moves:
         if not leaving:
             return []
         self.moved += len(leaving)
+        for executor_id in leaving:
+            self._peace.pop(self._host_of(executor_id), None)
         self._containers.moving -= len(leaving)
         self._containers.be_surplus(tuple(leaving))
         return self._dismiss(tuple(leaving), now_ms)

@@ -7,7 +7,8 @@ task then, and go when they are idle and hold nothing that may still be read. Bo
 hold at once.
 
 Executors that lie unevenly move at such a moment as well, when a host has come or is not blocked any more
-(``moves.py``). Between two jobs they move once at most: a program that does nothing gains nothing by it.
+(``moves.py``). Between two jobs they move once at most: a program that does nothing gains nothing by it. If none may
+move, that is no rescale.
 
 Nothing else waits for this: executors that register get tasks at once, replacements and what dynamic allocation wants
 are asked for at once. Executors that come later than the start are a rescale of their own in the timeline, one for each
@@ -21,9 +22,8 @@ from collections.abc import Callable
 import numpy as np
 
 from yarnspec.core.blocking.blocklist import Blocklist
-from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.executor_table import ExecutorTable
-from yarnspec.core.containers.profiles import Profiles
+from yarnspec.core.lifecycle.cluster_room import Room
 from yarnspec.core.lifecycle.moves import Moves
 from yarnspec.core.lifecycle.resource_wait import Bounds, Supply
 from yarnspec.core.lifecycle.transitions import Cooldown, Stabilized, Stabilizing, StateTransitionManager, Timing
@@ -40,38 +40,6 @@ QUIET_TIMER = "rescale-quiet"
 QUIET_MS = 60_000
 """A rescale is over when nothing more has come for so long: what is missing stays asked for."""
 _OFF_MS = -1
-
-
-class Room:
-    """The number of executors for which the cluster has room, in use or free; None if nobody knows.
-
-    ``suits`` says of a host whether executors of the usual size may be there at all.
-    """
-
-    def __init__(
-        self,
-        settings: Settings,
-        hosts: Hosts,
-        blocklist: Blocklist,
-        suits: Callable[[ev.HostReport], bool],
-        profiles: Profiles,
-    ) -> None:
-        self._profiles = profiles
-        self._most = settings.placement.max_per_host or None
-        self._suits = suits
-        self._hosts = hosts
-        self._blocklist = blocklist
-
-    def count(self, *, whole: bool = False) -> int | None:
-        """The room on the hosts that run and are not blocked; ``whole``: on all that are known."""
-        hosts = self._hosts.known if whole else self._hosts.running
-        reports = [report for report in map(self._hosts.reports.__getitem__, hosts) if self._suits(report)]
-        if not self._hosts.reported or any(report.memory_mb <= 0 for report in reports):
-            return None
-        blocked = () if whole else self._blocklist.hosts
-        size_mb = max(1, self._profiles.usual.memory_mb)
-        rooms = (report.memory_mb // size_mb for report in reports if report.host not in blocked)
-        return sum(room if self._most is None else min(room, self._most) for room in rooms)
 
 
 class Rescaling:
@@ -104,37 +72,40 @@ class Rescaling:
         self._blocked: tuple[str, ...] = ()
         self._jobs: set[int] = set()
         self._may_move_idle = False
-        self._number = 0
+        self._number = settings.earlier_rescales
         self._wanted: int | None = None
         self._before = 0
+        self._have = 0
         self._moving = False
+        self._settled = False
+        self._settled_at: tuple[int, bool] | None = None
         self._peak = 0
-
-    @property
-    def executing(self) -> bool:
-        """Whether a job runs, whose changes are timed."""
-        return self._manager is not None
 
     def begin(self, now_ms: int) -> None:
         """The job executes from now on."""
-        self._peak = self._containers.count("running")
+        self._have = self._peak = self._containers.count("running")
+        self._settles()
         self._manager = StateTransitionManager(self._timing, self, now_ms)
 
-    def over(self) -> None:
-        """The driver is gone: what somebody has asked for holds from the start of the next one."""
+    def over(self, why: str = "the SparkContext stopped") -> list[Command]:
+        """The SparkContext is gone: what somebody has asked for holds from the start of the next one."""
+        ended = self._end(self._have, why) if self._wanted is not None else []
         if self._pending is not None:
-            self._take_bounds(*self._pending)
-        self._manager = self._wanted = None
+            self._take_bounds(*self._pending, ran_with=max(1, self._have))
+        self._manager = None
         self._jobs.clear()
-        self._moves.forget()
+        self._moves.begin_anew()
         self._timers.cancel(RESCALE_TIMER)
         self._timers.cancel(QUIET_TIMER)
+        return ended
 
-    def request(self, least: int, most: int, now_ms: int) -> list[Command]:
-        """Other bounds are asked for."""
+    def request(self, least: int, most: int, now_ms: int, ran_with: int = 0) -> list[Command]:
+        """Other bounds are asked for; ``ran_with``: in an earlier attempt, which ran with so many before they held."""
         self._pending = (least, most)
         if self._manager is None or self._changes_nothing:
-            return self._hold(now_ms)
+            return self._hold(now_ms, ran_with)
+        if not self._moving:
+            self._moves.forget()
         self._manager.on_change(now_ms)
         if not self._jobs:
             self._manager.on_trigger(now_ms)
@@ -144,19 +115,19 @@ class Rescaling:
     def _changes_nothing(self) -> bool:
         return self._pending is not None and self._bounds.goal_with(self._pending[1]) == self._containers.target
 
-    def _hold(self, now_ms: int) -> list[Command]:
+    def _hold(self, now_ms: int, ran_with: int = 0) -> list[Command]:
         """Let the bounds that are asked for hold, without a rescale."""
         if self._pending is None:
             return []
         least, most = self._pending
-        goal = self._take_bounds(least, most)
+        goal = self._take_bounds(least, most, ran_with)
         # With fewer than the most dynamic allocation lets executors go itself.
         return self._dismiss_surplus(now_ms) if goal == most else []
 
-    def _take_bounds(self, least: int, most: int) -> int:
+    def _take_bounds(self, least: int, most: int, ran_with: int = 0) -> int:
         """Let bounds hold; returns how many executors are asked for from now on."""
         self._pending = None
-        self._bounds.change(least, most)
+        self._bounds.change(least, most, ran_with)
         goal = self._bounds.goal()
         self._containers.aim(goal)
         return goal
@@ -167,19 +138,35 @@ class Rescaling:
             return []
         self._keep_jobs(event)
         # Spark may have gone over to a number that the bounds that wait allow: the next one is not to exceed them.
-        held = self._hold(now_ms) if self._changes_nothing else []
-        blocked = self._blocklist.hosts
-        freed = isinstance(event, ev.JobEnded) and self._moves.job_ended()
-        if freed or isinstance(event, ev.HostsReported) or blocked != self._blocked:
-            self._blocked = blocked
+        commands = self._hold(now_ms) if self._changes_nothing else []
+        commands += self._moves.look(event, now_ms) + self._begin_to_move(now_ms) + self._follow(now_ms)
+        if self._is_change(event, now_ms):
             self._manager.on_change(now_ms)
         idle = not self._jobs and (self._pending is not None or self._may_move_idle)
         if idle or _is_trigger(event):
             self._manager.on_trigger(now_ms)
         self._manager.on_time(now_ms)
-        moved = self._moves.look(event, now_ms)
-        commands = self._go(now_ms) if self._manager.transitioning else []
-        return held + moved + commands + self._follow(now_ms) + self._until()
+        if self._manager.transitioning:
+            commands += self._go(now_ms) + self._follow(now_ms)
+        self._have = self._containers.count("running")
+        self._bounds.met_by(self._have)
+        return commands + self._until()
+
+    def _is_change(self, event: ev.Event, now_ms: int) -> bool:
+        """Whether an event may have changed what the manager asks."""
+        blocked, self._blocked = self._blocked, self._blocklist.hosts
+        freed, settled = self._moves.freed(event, now_ms), self._settles()
+        return freed or settled or isinstance(event, ev.HostsReported) or blocked != self._blocked
+
+    def _settles(self) -> bool:
+        """Whether the last missing executor has come, or a rescale has ended, or the question who may move."""
+        at_rest = self._wanted is None and not self._moves.under_way
+        at = (self._containers.changes, at_rest)
+        if at == self._settled_at:
+            return False
+        before, self._settled_at = self._settled, at
+        self._settled = at_rest and self._moves.all_there
+        return self._settled and not before
 
     def _keep_jobs(self, event: ev.Event) -> None:
         match event:
@@ -249,15 +236,17 @@ class Rescaling:
     # a rescale
 
     def _go(self, now_ms: int) -> list[Command]:
+        if self._pending is None:
+            return self._ask_who_may_move(now_ms)
         if self._manager is not None:
             self._manager.begin(now_ms)
-        if self._pending is None:
-            return self._move(now_ms)
         have = self._containers.count("running")
         self._moves.forget()
         ended = self._end(have, "given up for other bounds") if self._wanted is not None else []
+        # Executors beyond the old target that still wait until they may go are no longer counted.
+        before = min(have, self._containers.target)
         goal = self._take_bounds(*self._pending)
-        begun = self._begin("new requirements", goal, have, now_ms)
+        begun = self._begin("new requirements", goal, before, now_ms)
         self._peak = goal
         return [*ended, *begun, *self._dismiss_surplus(now_ms)]
 
@@ -265,18 +254,28 @@ class Rescaling:
         surplus = self._containers.spare_surplus()
         return self._dismiss(surplus, now_ms) if surplus else []
 
-    def _move(self, now_ms: int) -> list[Command]:
+    def _ask_who_may_move(self, now_ms: int) -> list[Command]:
+        """Ask the driver. As long as nobody may move there is no rescale, and no cooldown after it."""
         self._may_move_idle = False
-        target, asked = self._containers.target, self._moves.begin()
-        self._moving = bool(asked)
-        return [*self._begin("new resources", target, target, now_ms), *asked] if asked else []
+        if self._manager is not None:
+            self._manager.drop(now_ms)
+        return [*self._moves.begin(), self._quiet_from(now_ms, "executors that the driver says nothing of do not move")]
+
+    def _begin_to_move(self, now_ms: int) -> list[Command]:
+        """The first executor may move: now this is a rescale."""
+        if self._moving or not self._moves.leaving:
+            return []
+        self._moving = True
+        if self._manager is not None:
+            self._manager.begin(now_ms)
+        return self._begin("new resources", self._containers.target, self._containers.target, now_ms)
 
     def _begin(self, cause: RescaleCause, wanted: int, before: int, now_ms: int) -> list[Command]:
         self._number += 1
         self._wanted, self._before = wanted, before
         said = f"{cause}: from {before} executors to {wanted} ({self._containers.summary()})"
         begun = BeginRescale(number=self._number, cause=cause, wanted=wanted, before=before, reason=said)
-        return [begun, *self._quiet_from(now_ms)]
+        return [begun, self._quiet_from(now_ms)]
 
     def _follow(self, now_ms: int) -> list[Command]:
         """Keep the timeline up: executors come and go."""
@@ -292,14 +291,14 @@ class Rescaling:
         commands = self._ended(have)
         if have > self._peak:
             self._peak = have
-            commands += self._quiet_from(now_ms) if self._wanted is not None else []
+            commands += [self._quiet_from(now_ms)] if self._wanted is not None else []
         return commands
 
     def quiet(self, now_ms: int) -> list[Command]:
         """Go on when nothing more has come for a while."""
         if self._moves.under_way:
             commands = self._moves.give_up(now_ms)
-            ended = self._end(self._containers.count("running"), self._moved)
+            ended = self._end(self._containers.count("running"), self._moved) if self._moving else []
             # A container that registers only now is no new burst of executors.
             self._peak = max(self._peak, self._containers.count("allocated", "running"))
             return commands + ended
@@ -320,15 +319,16 @@ class Rescaling:
         return f"{counted(self._moves.moved, 'executor')} moved"
 
     def _end(self, have: int, why: str) -> list[Command]:
-        # After a move the surplus ones are still there, until they are idle.
-        got = min(have, self._wanted) if self._moving and self._wanted is not None else have
+        # Surplus ones may still be there, until they are idle.
+        grows = self._wanted is not None and self._wanted >= self._before
+        got = min(have, self._wanted or 0) if grows else have
         self._wanted, self._moving = None, False
         self._timers.cancel(QUIET_TIMER)
         self._peak = max(self._peak, have) if have >= self._before else have
         return [EndRescale(number=self._number, got=got, why=why, reason=f"{why} ({self._containers.summary()})")]
 
-    def _quiet_from(self, now_ms: int) -> list[Command]:
-        return [self._timers.set(QUIET_TIMER, now_ms + QUIET_MS, "the rescale ends when nothing more comes")]
+    def _quiet_from(self, now_ms: int, why: str = "the rescale ends when nothing more comes") -> Command:
+        return self._timers.set(QUIET_TIMER, now_ms + QUIET_MS, why)
 
 
 def _timing(options: ResourcesSettings) -> Timing:

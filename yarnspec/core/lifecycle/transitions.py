@@ -142,7 +142,7 @@ class Stabilized:
 
 @dataclass(frozen=True, slots=True)
 class Transitioning:
-    """The transition is decided. Nothing leads out of here but a new beginning."""
+    """The transition is decided. Nothing leads out of here but a new beginning, or its owner gives it up."""
 
     @property
     def due_ms(self) -> None:
@@ -166,7 +166,7 @@ Phase = Cooldown | Idling | Stabilizing | Stabilized | Transitioning
 
 
 class StateTransitionManager:
-    """The machine from its beginning to one transition; ``begin`` starts it anew.
+    """The machine from its beginning to one transition; ``begin`` starts it anew, and ``drop`` without a cooldown.
 
     Its owner tells it of changes, triggers and time, and looks after each whether the phase is ``Transitioning``. Which
     timer rings does not matter: a time that nothing is due at changes nothing.
@@ -183,6 +183,10 @@ class StateTransitionManager:
         """Begin with the cooldown, as after a transition."""
         self._enter(Cooldown(now_ms + self._timing.cooldown_ms), now_ms)
         self.on_time(now_ms)
+
+    def drop(self, now_ms: int) -> None:
+        """Give the transition up that was decided: nothing has changed, and no cooldown follows."""
+        self._enter(Idling(), now_ms)
 
     @property
     def transitioning(self) -> bool:

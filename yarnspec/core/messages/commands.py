@@ -160,11 +160,15 @@ class CloseGate(Command, frozen=True):
 
 
 class ChangeBounds(Command, frozen=True):
-    """At least and at most so many executors are to be there from now on; ``reason`` says when it takes effect."""
+    """At least and at most so many executors are to be there from now on; ``reason`` says when it takes effect.
+
+    ``ran_with``: the job runs with so many executors until then; 0: it takes effect at once.
+    """
 
     least: int
     most: int
     by: str
+    ran_with: int = 0
 
 
 class RefuseScale(Command, frozen=True):

@@ -151,7 +151,8 @@ class HostUnexcluded(Event, frozen=True):
 class ScaleRequested(Event, frozen=True):
     """Somebody wants at least and at most so many executors from now on; ``earlier``: in an earlier attempt.
 
-    ``force``: although the hosts that are known have not room for the least.
+    ``force``: although the hosts that are known have not room for the least. ``ran_with``: the earlier attempt ran with
+    so many executors, and these bounds did not take effect in it; 0: they did.
     """
 
     least: int
@@ -159,6 +160,7 @@ class ScaleRequested(Event, frozen=True):
     by: str
     force: bool = False
     earlier: bool = False
+    ran_with: int = 0
 
 
 class ClusterBlock(msgspec.Struct, frozen=True, kw_only=True):

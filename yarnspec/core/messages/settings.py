@@ -74,6 +74,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ``executor_resources``: what an executor's container needs of further resource types, by YARN's name.
     ``executor_tasks_max``: so many tasks an executor runs at once at most, as they need such resources.
     ``executor_told``: the size of executors that the program told in an earlier attempt; it may set one in its code.
+    ``earlier_rescales``: so many rescales there were in earlier attempts.
 
     ``excluded_hosts`` are blocked before the first container is asked for, so no container can slip onto one while
     the negotiator starts. ``max_executor_failures`` of None means max(3, 2 x target), Spark's own rule. ``task_cpus``
@@ -94,6 +95,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     executor_resources: dict[str, int] = {}
     executor_tasks_max: int | None = None
     executor_told: ExecutorProfile | None = None
+    earlier_rescales: int = 0
     task_cpus: float = 1
     registered_ratio: float = 0.8
     registered_wait_ms: int = 30_000

@@ -43,8 +43,6 @@ class ResourcesFold:
                 del self._rescales[:-_SHOWN]
             case commands.EndRescale():
                 self._end(message.got, time_ms, message.why)
-            case events.DriverLost():
-                self._end(None, time_ms, "the driver was lost")
             case commands.FinishApplication():
                 self._end(None, time_ms, "the application ended")
                 self._told = None
