@@ -47,12 +47,12 @@ def test_aliases_among_the_options_are_told_of(tmp_path: Path, yarnspec: Run) ->
     assert "resources.wait_timeout" in ran.err
 
 
-def test_a_rescale_under_way_tells_how_many_executors_are_there(tmp_path: Path, yarnspec: Run) -> None:
+def test_a_rescale_that_the_job_s_end_ends_tells_how_many_executors_are_there(tmp_path: Path, yarnspec: Run) -> None:
     quick = "{rescale_cooldown: 1 s, rescale_stabilization: 1 s, rescale_max_delay: 1 s}"
     scale = f"      - {{tasks: 60}}\nscale: [{{at: 5 s, min: 2, max: 9}}]\noptions: {{resources: {quick}}}\n"
     ran = yarnspec("simulate", _file(tmp_path, "{min: 2, max: 2}", scale))
     assert ran.code == 0
-    assert "2 -> 9 executors, 4 are there: goes on" in ran.out
+    assert "2 -> 9 executors, got 4: the SparkContext stopped" in ran.out
 
 
 def test_what_is_asked_for_in_vain_is_told(tmp_path: Path, yarnspec: Run) -> None:
