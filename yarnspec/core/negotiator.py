@@ -358,7 +358,7 @@ class Negotiator:
         return [Warn(reason=event.message.strip() or "a part of the application master had a problem")]
 
     def _program_warned(self, event: ev.ProgramWarned, _now_ms: int) -> list[Command]:
-        return [Warn(reason=event.message or f"the program sets {event.key}, which yarnspec owns")]
+        return [Warn(reason=event.message.strip() or f"the program sets {event.key}, which yarnspec owns")]
 
     def _feed_lagged(self, event: ev.FeedLagged, _now_ms: int) -> list[Command]:
         said = "observations of tasks were lost on their way and are not among the events"

@@ -147,15 +147,26 @@ def test_the_worked_example_of_the_proposal() -> None:
     assert of(BeginRescale, stage_ends(world, S))
 
 
-def asked_what_they_hold(world: World) -> set[str]:
+def holds(world: World, executor_id: str, count: int) -> list[Command]:
+    """The driver says what an executor holds."""
+    return world.tell(ev.HeldBlocksTold(executor_id=executor_id, count=count))
+
+
+def asked(commands: list[Command]) -> list[str]:
+    """The executors that the driver is asked about."""
+    return [one.executor_id for one in of(AskHeldBlocks, commands)]
+
+
+def asked_when_idle(world: World) -> list[str]:
     """The executors that the driver is asked about as time passes."""
+    before = len(asked(world.commands))
     for _ in range(6):
         due = [one for one in of(SetTimer, world.commands) if one.name not in (RESCALE, QUIET, WAIT)]
         for one in sorted(due, key=lambda each: each.at_ms):
             world.fire(one.name, max(one.at_ms, world.now_ms + S))
-        if of(AskHeldBlocks, world.commands):
+        if len(asked(world.commands)) > before:
             break
-    return {one.executor_id for one in of(AskHeldBlocks, world.commands)}
+    return asked(world.commands)[before:]
 
 
 def test_fewer_executors_take_no_new_task_and_go_when_they_hold_nothing() -> None:
@@ -163,11 +174,12 @@ def test_fewer_executors_take_no_new_task_and_go_when_they_hold_nothing() -> Non
     scale(world, 1, 2)
     answer = stage_ends(world)
     assert only(BeginRescale, answer).wanted == 2
-    (gone,) = only(UpdateTaskBlocks, answer).executors
-    assert gone == "3"
-    assert asked_what_they_hold(world) == {"3"}
-    kept = world.tell(ev.HeldBlocksTold(executor_id="3", count=ev.ONLY_MAP_OUTPUTS))
+    assert asked(answer) == ["3"]
+    assert only(UpdateTaskBlocks, holds(world, "3", 0)).executors == ("3",)
+    assert asked_when_idle(world) == ["3"]
+    kept = holds(world, "3", ev.ONLY_MAP_OUTPUTS)
     assert "map outputs" in only(KeepSurplus, kept).reason
+    assert only(UpdateTaskBlocks, kept).executors == ()
     assert not of(ReleaseContainer, kept)
 
 
@@ -254,10 +266,11 @@ def test_before_the_job_executes_fewer_executors_go_as_well(with_bounds: bool) -
     world.start()
     world.driver_ready()
     world.run(*world.wanted()[:4])
-    answer = scale(world, 1, 2)
-    assert only(UpdateTaskBlocks, answer).executors == ("3", "4")
-    assert asked_what_they_hold(world) == {"3", "4"}
-    told = [world.tell(ev.HeldBlocksTold(executor_id=one, count=0)) for one in ("3", "4")]
+    assert asked(scale(world, 1, 2)) == ["3", "4"]
+    assert not of(UpdateTaskBlocks, holds(world, "3", 0))
+    assert only(UpdateTaskBlocks, holds(world, "4", 0)).executors == ("3", "4")
+    assert asked_when_idle(world) == ["3", "4"]
+    told = [holds(world, one, 0) for one in ("3", "4")]
     assert [only(ReleaseContainer, one).executor_id for one in told] == ["3", "4"]
 
 
