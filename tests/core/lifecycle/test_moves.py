@@ -114,6 +114,38 @@ def test_first_another_executor_registers_then_the_surplus_one_goes() -> None:
     assert not of(ReleaseContainer, world.commands)  # they go when they are idle, as any surplus executor
 
 
+def two_have_moved(world: World) -> None:
+    """Executors 3 and 4 take no new task; 5 and 6 have come for them, and their tasks run on."""
+    two_hosts_come(world)
+    holds(world, "4", 0)
+    holds(world, "3", 0)
+    world.run("5", host=HOSTS[1])
+    holds(world, "4", 0)
+    world.run("6", host=HOSTS[2])
+    assert set(only(UpdateTaskBlocks, holds(world, "3", 0)).executors) == {"3", "4"}
+
+
+def test_those_that_leave_take_the_places_of_new_ones_that_are_lost() -> None:
+    world = uneven_job()
+    two_have_moved(world)
+    answer = world.lose("5", -100, host=HOSTS[1])
+    assert only(UpdateTaskBlocks, answer).executors == ("4",)
+    answer += world.lose("6", -100, host=HOSTS[2])
+    assert of(UpdateTaskBlocks, answer)[-1].executors == ()
+    assert not of(RequestContainers, answer)
+
+
+def test_the_next_move_takes_none_that_leaves_for_the_one_that_is_to_come() -> None:
+    world = uneven_job()
+    two_have_moved(world)
+    world.tell(report(4, 7, 7, 8), 40 * S)
+    world.fire(RESCALE, world.now_ms + 61 * S)
+    assert asked(stage_ends(world, S))[-1] == "2"
+    assert only(RequestContainers, holds(world, "2", 0)).executor_ids == ("7",)
+    assert asked(world.run("7", host=HOSTS[3])) == ["2"]
+    assert only(UpdateTaskBlocks, holds(world, "2", 0)).executors == ("2", "3", "4")
+
+
 def test_with_dynamic_allocation_that_the_program_turns_on_nobody_moves() -> None:
     assert not of(AskHeldBlocks, two_hosts_come(uneven_job(dynamic_bounds=(1, 8))))
 
