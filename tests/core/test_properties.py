@@ -430,8 +430,10 @@ class Cluster(RuleBasedStateMachine):
 
     @precondition(lambda self: self.ready and self.asked)
     @rule(count=st.sampled_from([0, 0, 1, ev.ONLY_MAP_OUTPUTS]))
-    def driver_tells_what_an_executor_holds(self, count: int) -> None:
-        self.tell(ev.HeldBlocksTold(executor_id=self.asked.pop(0), count=count))
+    def driver_tells_what_executors_hold(self, count: int) -> None:
+        asked, self.asked = self.asked, []
+        for executor_id in asked:
+            self.tell(ev.HeldBlocksTold(executor_id=executor_id, count=count))
 
     @precondition(lambda self: self.world.negotiator.hears(self.epoch))
     @rule()
@@ -452,6 +454,14 @@ class Cluster(RuleBasedStateMachine):
                 wanted_id=data.draw(st.sampled_from(["", *wanted])),
             )
         )
+
+    @precondition(lambda self: self.ready and self.ids("wanted"))
+    @rule(host=st.sampled_from(HOSTS))
+    def all_come(self, host: str) -> None:
+        for executor_id in self.ids("wanted"):
+            there = {"executor_id": executor_id, "container_id": f"c{executor_id}", "host": host}
+            self.tell(ev.ContainerAllocated(**there))
+            self.tell(ev.ContainerStarted(**there))
 
     @precondition(lambda self: self.ready and self.ids("allocated"))
     @rule(data=st.data(), host=st.sampled_from(HOSTS))
