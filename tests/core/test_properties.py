@@ -459,9 +459,9 @@ class Cluster(RuleBasedStateMachine):
     @rule(host=st.sampled_from(HOSTS))
     def all_come(self, host: str) -> None:
         for executor_id in self.ids("wanted"):
-            there = {"executor_id": executor_id, "container_id": f"c{executor_id}", "host": host}
-            self.tell(ev.ContainerAllocated(**there))
-            self.tell(ev.ContainerStarted(**there))
+            container_id = f"c{executor_id}"
+            self.tell(ev.ContainerAllocated(executor_id=executor_id, container_id=container_id, host=host))
+            self.tell(ev.ContainerStarted(executor_id=executor_id, container_id=container_id, host=host))
 
     @precondition(lambda self: self.ready and self.ids("allocated"))
     @rule(data=st.data(), host=st.sampled_from(HOSTS))

@@ -367,16 +367,16 @@ def test_a_task_that_begins_before_a_surplus_executor_is_barred_is_neither_lost_
     world.silent = True
     world.stage(0, 4, StageFlag.MAP)
     running = [world.launch(0, 0, "1"), world.launch(0, 1, "2")]
-    told = {"executor_id": "3", "count": 0}
+    told = ev.HeldBlocksTold(executor_id="3", count=0)
     assert only(AskHeldBlocks, world.tell(ev.ScaleRequested(least=1, most=2, by="ann"))).executor_id == "3"
     if not seen_late:
         task = world.launch(0, 2, "3")
-    assert only(UpdateTaskBlocks, world.tell(ev.HeldBlocksTold(**told))).executors == ("3",)
+    assert only(UpdateTaskBlocks, world.tell(told)).executors == ("3",)
     if seen_late:
         while len(of(AskHeldBlocks, world.commands)) < 2:
             world.pass_ms(100)
         task = world.launch(0, 2, "3")
-        assert of(ReleaseContainer, world.tell(ev.HeldBlocksTold(**told))) == []
+        assert of(ReleaseContainer, world.tell(told)) == []
     asked = len(of(AskHeldBlocks, world.commands))
     world.pass_ms(900)
     assert len(of(AskHeldBlocks, world.commands)) == asked
