@@ -20,7 +20,6 @@ from yarnspec.core.copies import speculation
 from yarnspec.core.copies import speculative_containers as extras
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import (
-    AskHeldBlocks,
     BlockHost,
     Command,
     LaunchCopy,
@@ -248,16 +247,13 @@ def test_executors_that_are_needed_again_and_get_no_task_are_found(monkeypatch: 
 
 
 class Hasty(Negotiator):
-    """One that gives executors back whose tasks have not ended."""
+    """One that gives executors back which hold nothing, and whose tasks have not ended."""
 
     def handle(self, event: ev.Event, now_ms: int) -> list[Command]:
         answer = super().handle(event, now_ms)
-        return [
-            ReleaseContainer(executor_id=one.executor_id, reason="it is one too many")
-            if isinstance(one, AskHeldBlocks)
-            else one
-            for one in answer
-        ]
+        if isinstance(event, ev.HeldBlocksTold) and not event.count:
+            answer.append(ReleaseContainer(executor_id=event.executor_id, reason="it is one too many"))
+        return answer
 
 
 @pytest.mark.one_a_day("faults of the core")
