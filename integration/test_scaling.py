@@ -112,6 +112,47 @@ def test_scale_up_and_down_and_after_the_deaths_of_driver_and_master(
 @pytest.mark.one_a_day("rescales")
 @pytest.mark.parametrize("recovery", [False, True])
 @pytest.mark.parametrize("shuffled", [False, True])
+def test_no_task_runs_twice_when_executors_are_given_back_or_wanted_again(
+    submit: Submit, yarnspec: Yarnspec, tmp_path: Path, *, shuffled: bool, recovery: bool
+) -> None:
+    """Of three executors one shall stay, and before the others have gone all three; then one again, to the end.
+
+    Those that hold map outputs whenever the driver is asked stay.
+    """
+    stop = tmp_path / "stop"
+    options = ["--num-executors", "3", *QUICK, "--set", "resources.rescale_max_delay=1s",
+               "--set", f"recovery.enabled={str(recovery).lower()}", *event_log(tmp_path)]  # fmt: skip
+    job = submit("rounds.py", str(stop), "6", *(("2", "forgotten") if shuffled else ("5",)), options=options)
+    application = job.application_id()
+
+    def resources() -> dict[str, Any]:
+        return cast("dict[str, Any]", yarnspec("status", application, "-o", "json").expect(0).document["resources"])
+
+    def rescales(wanted: int) -> int:
+        return sum(one["wanted"] == wanted for one in resources()["rescales"])
+
+    def works(executors: int) -> bool:
+        return bool(job.rounds) and len(job.rounds[-1]["containers"]) == executors
+
+    wait_for("a round with three executors", lambda: works(3), 90)
+    yarnspec("scale", application, "--min", "1", "--max", "1").expect(0)
+    wait_for("the smaller number", lambda: rescales(1) == 1, 60)
+    yarnspec("scale", application, "--min", "3", "--max", "3").expect(0)
+    wait_for("the larger number", lambda: rescales(3) == 1, 60)
+    rounds = len(job.rounds)
+    wait_for("a later round with three", lambda: len(job.rounds) > rounds + 1 and works(3), 120)
+    yarnspec("scale", application, "--min", "1", "--max", "1").expect(0)
+    wait_for("the smaller number again", lambda: rescales(1) == 2, 60)
+    rounds = len(job.rounds)
+    wait_for("a round with one", lambda: len(job.rounds) > rounds + 2 if shuffled else works(1), 120)
+    stop.touch()
+    assert job.wait(60).expect(0).lines[-1]["wrong"] == 0
+    check_once(tmp_path)
+
+
+@pytest.mark.one_a_day("rescales")
+@pytest.mark.parametrize("recovery", [False, True])
+@pytest.mark.parametrize("shuffled", [False, True])
 def test_executors_move_to_hosts_that_may_be_used_again(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path, *, shuffled: bool, recovery: bool
 ) -> None:

@@ -18,6 +18,7 @@ from yarnspec.core.messages import events as ev
 from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages.commands import (
     AbandonAttempt,
+    AskHeldBlocks,
     BeginEpoch,
     BlockHost,
     Command,
@@ -27,6 +28,7 @@ from yarnspec.core.messages.commands import (
     StartDriver,
     UnblockHost,
     UpdatePlacement,
+    UpdateTaskBlocks,
 )
 from yarnspec.core.messages.observations import ObservationsBuilder, RowKind
 from yarnspec.core.messages.settings import BlockSettings, RecoverySettings
@@ -322,6 +324,8 @@ class Cluster(RuleBasedStateMachine):
         self.timers: dict[str, int] = {}
         self.hosts: dict[str, str] = dict.fromkeys(HOSTS, "RUNNING")
         self.versions = 0
+        self.asked: list[str] = []
+        self.taskless: set[str] = set()
         self.ready = False
         self.ended = False
 
@@ -336,6 +340,10 @@ class Cluster(RuleBasedStateMachine):
             elif isinstance(command, RequestContainers):
                 assert self.requested.isdisjoint(command.executor_ids)
                 self.requested.update(command.executor_ids)
+            elif isinstance(command, AskHeldBlocks):
+                self.asked.append(command.executor_id)
+            elif isinstance(command, UpdateTaskBlocks):
+                self.taskless = set(command.executors)
             elif isinstance(command, UpdatePlacement):
                 self.versions += 1
                 assert command.version == self.versions
@@ -411,6 +419,22 @@ class Cluster(RuleBasedStateMachine):
     def target(self, count: int) -> None:
         self.tell(ev.TargetExecutorsChanged(count=count))
 
+    @rule(most=st.integers(1, 5))
+    def scale(self, most: int) -> None:
+        self.tell(ev.ScaleRequested(least=1, most=most, by="ann", force=True))
+
+    @precondition(lambda self: self.ready)
+    @rule(begins=st.booleans())
+    def job(self, begins: bool) -> None:
+        self.tell(ev.JobStarted(job=0, stages=(0,)) if begins else ev.JobEnded(job=0))
+
+    @precondition(lambda self: self.ready and self.asked)
+    @rule(count=st.sampled_from([0, 0, 1, ev.ONLY_MAP_OUTPUTS]))
+    def driver_tells_what_executors_hold(self, count: int) -> None:
+        asked, self.asked = self.asked, []
+        for executor_id in asked:
+            self.tell(ev.HeldBlocksTold(executor_id=executor_id, count=count))
+
     @precondition(lambda self: self.world.negotiator.hears(self.epoch))
     @rule()
     def driver_listens(self) -> None:
@@ -430,6 +454,14 @@ class Cluster(RuleBasedStateMachine):
                 wanted_id=data.draw(st.sampled_from(["", *wanted])),
             )
         )
+
+    @precondition(lambda self: self.ready and self.ids("wanted"))
+    @rule(host=st.sampled_from(HOSTS))
+    def all_come(self, host: str) -> None:
+        for executor_id in self.ids("wanted"):
+            container_id = f"c{executor_id}"
+            self.tell(ev.ContainerAllocated(executor_id=executor_id, container_id=container_id, host=host))
+            self.tell(ev.ContainerStarted(executor_id=executor_id, container_id=container_id, host=host))
 
     @precondition(lambda self: self.ready and self.ids("allocated"))
     @rule(data=st.data(), host=st.sampled_from(HOSTS))
@@ -499,6 +531,15 @@ class Cluster(RuleBasedStateMachine):
         view = self.world.view()
         if view.phase in ("waiting", "executing"):
             assert view.wanted + view.allocated + view.running + view.held_back >= view.target
+
+    @invariant()
+    def only_blocked_executors_and_those_too_many_take_no_task(self) -> None:
+        view = self.world.view()
+        blocked = {block.executor_id for block in view.blocks}
+        extra = {one.executor_id for one in view.containers if one.extra}
+        there = {one.executor_id for one in view.containers}
+        if not self.ended:
+            assert self.taskless & there <= blocked | extra
 
     @invariant()
     def blocks_end(self) -> None:

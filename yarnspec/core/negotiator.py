@@ -69,7 +69,7 @@ class Negotiator:
         self._blocklist = Blocklist(self._hosts, self._timers, settings, self._containers.running)
         self._cluster_list = ClusterList(self._blocklist, self._hosts, settings.placement.max_blocked_share)
         self._placement = PlacementVersions()
-        self._task_blocks = TaskBlocks()
+        self._task_blocks = TaskBlocks(self._containers.leaving)
         self._blocklist.register(self._placement)
         self._blocklist.register(self._task_blocks)
         self._bounds = Bounds(settings)
@@ -358,7 +358,7 @@ class Negotiator:
         return [Warn(reason=event.message.strip() or "a part of the application master had a problem")]
 
     def _program_warned(self, event: ev.ProgramWarned, _now_ms: int) -> list[Command]:
-        return [Warn(reason=event.message or f"the program sets {event.key}, which yarnspec owns")]
+        return [Warn(reason=event.message.strip() or f"the program sets {event.key}, which yarnspec owns")]
 
     def _feed_lagged(self, event: ev.FeedLagged, _now_ms: int) -> list[Command]:
         said = "observations of tasks were lost on their way and are not among the events"
@@ -412,6 +412,7 @@ class Negotiator:
     # what follows from every event
 
     def _settle(self, why: str, now_ms: int) -> list[Command]:
+        self._containers.absorb_extra()
         commands = self._cluster_list.settle(now_ms)
         commands += [*self._task_blocks.update(why), *self._recovery.settle()]
         asked: tuple[str, ...] = ()

@@ -201,8 +201,7 @@ def test_an_extra_container_is_given_back_when_it_is_idle_and_first_takes_no_new
     assert of(UpdateTaskBlocks, answer) == [blocked]
     assert of(UpdateTaskBlocks, world.pass_ms(2_000)) == []
     gone = world.lose(extra, -105, host=H4)
-    assert only(UpdateTaskBlocks, gone).executors == ()
-    assert of(RequestContainers, gone) == []
+    assert (of(UpdateTaskBlocks, gone), of(RequestContainers, gone)) == ([], [])
     assert world.view().running == 2
 
 
@@ -356,6 +355,59 @@ def test_an_answer_from_before_the_last_task_says_nothing() -> None:
     world.silent = False
     world.held[extra] = 1
     assert of(ReleaseContainer, world.pass_ms(60_000)) == []
+
+
+@pytest.mark.parametrize("seen_late", [False, True])
+@pytest.mark.parametrize("enabled", [False, True])
+def test_a_task_that_begins_before_a_surplus_executor_is_barred_is_neither_lost_nor_run_twice(
+    enabled: bool, seen_late: bool
+) -> None:
+    """It writes a map output: the executor is asked again when it is idle, and keeps what may still be read."""
+    world = Stragglers(hosts=(H2, H3, H4), speculation={"enabled": enabled})
+    world.silent = True
+    world.stage(0, 4, StageFlag.MAP)
+    running = [world.launch(0, 0, "1"), world.launch(0, 1, "2")]
+    told = ev.HeldBlocksTold(executor_id="3", count=0)
+    assert only(AskHeldBlocks, world.tell(ev.ScaleRequested(least=1, most=2, by="ann"))).executor_id == "3"
+    if not seen_late:
+        task = world.launch(0, 2, "3")
+    assert only(UpdateTaskBlocks, world.tell(told)).executors == ("3",)
+    if seen_late:
+        while len(of(AskHeldBlocks, world.commands)) < 2:
+            world.pass_ms(100)
+        task = world.launch(0, 2, "3")
+        assert of(ReleaseContainer, world.tell(told)) == []
+    asked = len(of(AskHeldBlocks, world.commands))
+    world.pass_ms(900)
+    assert len(of(AskHeldBlocks, world.commands)) == asked
+    world.end(task)
+    answer = world.pass_ms(3_000)
+    assert only(AskHeldBlocks, answer).executor_id == "3"
+    kept = world.tell(ev.HeldBlocksTold(executor_id="3", count=ev.ONLY_MAP_OUTPUTS))
+    assert only(UpdateTaskBlocks, kept).executors == ()
+    world.silent = False
+    world.held["3"] = ev.ONLY_MAP_OUTPUTS
+    assert of(ReleaseContainer, world.pass_ms(300_000)) == []
+    for task in running:
+        world.end(task)
+    world.stage_ends(0)
+    world.held["3"] = 0
+    assert only(ReleaseContainer, world.pass_ms(70_000)).executor_id == "3"
+
+
+def test_after_a_stop_of_speculation_one_that_is_needed_again_is_not_given_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world, _, extra = with_extra()
+    world.silent = True
+    monkeypatch.setattr(world.negotiator._speculation.detector, "judge", None)
+    world.pass_ms(1_000)
+    assert world.view().stopped
+    assert kept_off(world) == (extra,)
+    assert only(AskHeldBlocks, world.tell(ev.JobEnded(job=0))).executor_id == extra
+    world.lose("2", -100, host=H3)
+    assert kept_off(world) == ()
+    assert of(ReleaseContainer, world.tell(ev.HeldBlocksTold(executor_id=extra, count=0))) == []
 
 
 def test_without_a_running_stage_the_end_of_the_idle_time_still_comes() -> None:

@@ -147,15 +147,26 @@ def test_the_worked_example_of_the_proposal() -> None:
     assert of(BeginRescale, stage_ends(world, S))
 
 
-def asked_what_they_hold(world: World) -> set[str]:
+def holds(world: World, executor_id: str, count: int) -> list[Command]:
+    """The driver says what an executor holds."""
+    return world.tell(ev.HeldBlocksTold(executor_id=executor_id, count=count))
+
+
+def asked(commands: list[Command]) -> list[str]:
+    """The executors that the driver is asked about."""
+    return [one.executor_id for one in of(AskHeldBlocks, commands)]
+
+
+def asked_when_idle(world: World) -> list[str]:
     """The executors that the driver is asked about as time passes."""
+    before = len(asked(world.commands))
     for _ in range(6):
         due = [one for one in of(SetTimer, world.commands) if one.name not in (RESCALE, QUIET, WAIT)]
         for one in sorted(due, key=lambda each: each.at_ms):
             world.fire(one.name, max(one.at_ms, world.now_ms + S))
-        if of(AskHeldBlocks, world.commands):
+        if len(asked(world.commands)) > before:
             break
-    return {one.executor_id for one in of(AskHeldBlocks, world.commands)}
+    return asked(world.commands)[before:]
 
 
 def test_fewer_executors_take_no_new_task_and_go_when_they_hold_nothing() -> None:
@@ -163,12 +174,95 @@ def test_fewer_executors_take_no_new_task_and_go_when_they_hold_nothing() -> Non
     scale(world, 1, 2)
     answer = stage_ends(world)
     assert only(BeginRescale, answer).wanted == 2
-    (gone,) = only(UpdateTaskBlocks, answer).executors
-    assert gone == "3"
-    assert asked_what_they_hold(world) == {"3"}
-    kept = world.tell(ev.HeldBlocksTold(executor_id="3", count=ev.ONLY_MAP_OUTPUTS))
+    assert asked(answer) == ["3"]
+    assert only(UpdateTaskBlocks, holds(world, "3", 0)).executors == ("3",)
+    assert asked_when_idle(world) == ["3"]
+    kept = holds(world, "3", ev.ONLY_MAP_OUTPUTS)
     assert "map outputs" in only(KeepSurplus, kept).reason
+    assert only(UpdateTaskBlocks, kept).executors == ()
     assert not of(ReleaseContainer, kept)
+
+
+def two_leave(world: World) -> None:
+    """Two of four executors hold nothing, and take no new task; their tasks run on."""
+    scale(world, 1, 2)
+    stage_ends(world)
+    holds(world, "3", 0)
+    assert only(UpdateTaskBlocks, holds(world, "4", 0)).executors == ("3", "4")
+
+
+def test_executors_that_are_wanted_again_before_they_have_gone_take_tasks_again() -> None:
+    world = executing(4)
+    two_leave(world)
+    assert asked_when_idle(world) == ["3", "4"]
+    scale(world, 4, 4)
+    answer = stage_ends(world, 31 * S) + world.fire(RESCALE, world.now_ms + 60 * S) + stage_ends(world)
+    assert only(BeginRescale, answer).wanted == 4
+    assert only(UpdateTaskBlocks, answer).executors == ()
+    assert not of(RequestContainers, answer)
+    # What the driver answers to a question of that time comes too late.
+    assert not of(ReleaseContainer, [*holds(world, "3", 0), *holds(world, "4", 0)])
+    assert asked_when_idle(world) == []
+
+
+def test_executors_that_leave_again_are_asked_anew() -> None:
+    world = executing(4)
+    two_leave(world)
+    assert asked_when_idle(world) == ["3", "4"]
+    for most in (4, 2):
+        scale(world, 1, most)
+        stage_ends(world, 31 * S)
+        world.fire(RESCALE, world.now_ms + 60 * S)
+        stage_ends(world)
+    told = [command for one in ("3", "4") for command in holds(world, one, 0)]
+    assert not of(ReleaseContainer, told)  # an old answer: they have worked since
+    assert of(UpdateTaskBlocks, told)[-1].executors == ("3", "4")
+    assert asked_when_idle(world) == ["3", "4"]
+    assert only(ReleaseContainer, holds(world, "3", 0)).executor_id == "3"
+
+
+def test_an_executor_that_leaves_takes_the_place_of_one_that_is_lost() -> None:
+    world = executing(4)
+    two_leave(world)
+    answer = world.lose("1", -100)
+    assert only(UpdateTaskBlocks, answer).executors == ("4",)
+    assert not of(RequestContainers, answer)
+    answer = world.lose("2", -100)
+    assert only(UpdateTaskBlocks, answer).executors == ()
+    assert not of(RequestContainers, answer)
+    assert asked_when_idle(world) == []
+
+
+def test_so_it_does_when_the_replacement_would_have_to_wait() -> None:
+    world = executing(2)
+    scale(world, 1, 1)
+    stage_ends(world)
+    holds(world, "2", 0)
+    answer = world.lose("1", 1)
+    assert only(UpdateTaskBlocks, answer).executors == ()
+    assert (world.view().held_back, world.view().wanted) == (0, 0)
+
+
+def test_many_that_hold_something_work_on_and_are_asked_in_one_go() -> None:
+    world = executing(12, 12)
+    scale(world, 1, 2)
+    surplus = [str(number) for number in range(3, 13)]
+    assert asked(stage_ends(world)) == surplus
+    kept = [command for one in surplus for command in holds(world, one, ev.ONLY_MAP_OUTPUTS)]
+    assert len(of(KeepSurplus, kept)) == len(surplus)
+    assert asked_when_idle(world) == surplus
+    assert not of(UpdateTaskBlocks, world.commands)
+    *others, last = surplus
+    assert not of(UpdateTaskBlocks, [command for one in others for command in holds(world, one, 0)])
+    assert set(only(UpdateTaskBlocks, holds(world, last, 0)).executors) == set(surplus)
+
+
+def test_one_that_is_lost_before_the_driver_tells_of_it_keeps_no_other() -> None:
+    world = executing(4)
+    scale(world, 1, 2)
+    stage_ends(world)
+    holds(world, "3", 0)
+    assert only(UpdateTaskBlocks, world.lose("4", -100)).executors == ("3",)
 
 
 def test_what_makes_no_sense_is_refused() -> None:
@@ -281,10 +375,11 @@ def test_before_the_job_executes_fewer_executors_go_as_well(with_bounds: bool) -
     world.start()
     world.driver_ready()
     world.run(*world.wanted()[:4])
-    answer = scale(world, 1, 2)
-    assert only(UpdateTaskBlocks, answer).executors == ("3", "4")
-    assert asked_what_they_hold(world) == {"3", "4"}
-    told = [world.tell(ev.HeldBlocksTold(executor_id=one, count=0)) for one in ("3", "4")]
+    assert asked(scale(world, 1, 2)) == ["3", "4"]
+    assert not of(UpdateTaskBlocks, holds(world, "3", 0))
+    assert only(UpdateTaskBlocks, holds(world, "4", 0)).executors == ("3", "4")
+    assert asked_when_idle(world) == ["3", "4"]
+    told = [holds(world, one, 0) for one in ("3", "4")]
     assert [only(ReleaseContainer, one).executor_id for one in told] == ["3", "4"]
 
 

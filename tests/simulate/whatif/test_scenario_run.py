@@ -105,6 +105,24 @@ jobs:
 """
 
 
+DOWN_AND_UP = """
+hosts: [{count: 6, executors: 2}]
+executors: {count: 12, cores: 2}
+options: {resources: {rescale_cooldown: 5 s, rescale_stabilization: 5 s, rescale_max_delay: 0 s}}
+scale: [{at: 20 s, min: 2, max: 4}, {at: 60 s, min: 12, max: 12}]
+jobs:
+  - stages: [{tasks: 240, work: 90 s}]
+"""
+
+
+def test_executors_that_are_wanted_again_while_their_tasks_run_work_on() -> None:
+    outcome = simulate(read_scenario(DOWN_AND_UP, "down and up", None).plan)
+    unscaled = simulate(read_scenario(DOWN_AND_UP.replace("scale:", "# scale:"), "unscaled", None).plan)
+    assert [one.wanted for one in outcome.rescales] == [4, 12]
+    assert outcome.executors == 12
+    assert outcome.took_ms < 1.1 * unscaled.took_ms
+
+
 def test_a_long_job_costs_no_more_than_a_short_one_with_as_many_tasks() -> None:
     outcome = simulate(read_scenario(LONG.replace("WORK", "1 h"), "long").plan)
     assert outcome.state == "SUCCEEDED"

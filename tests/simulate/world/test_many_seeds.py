@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from yarnspec.core.containers.executor_rows import Executor, ExecutorRows
 from yarnspec.core.copies import speculation
 from yarnspec.core.copies import speculative_containers as extras
 from yarnspec.core.messages import events as ev
@@ -118,7 +119,7 @@ def test_the_scenarios_have_what_the_rules_are_about() -> None:
         StageFlag.PYTHON,
     ):
         assert sum(flag in each for each in flags) >= 20
-    for trouble in ("never_comes", "container_dies", "task_fails", "fetch_fails", "cancelled_ms", "wishes"):
+    for trouble in ("never_comes", "container_dies", "task_fails", "fetch_fails", "cancelled_ms", "wishes", "scales"):
         assert sum(bool(getattr(one, trouble)) for one in scenarios) >= 20
     assert sum(any(host.dies_ms for host in one.hosts) for one in scenarios) >= 50
     assert sum(any(len(host.speeds) > 1 for host in one.hosts) for one in scenarios) >= 100
@@ -231,3 +232,31 @@ def test_map_outputs_that_keep_a_container_for_ever_are_found(monkeypatch: pytes
     monkeypatch.setattr(extras, "OUTPUTS_KEPT_MS", 1 << 60)
     with pytest.raises(BrokenRule, match="extra ones were kept"):
         run_all()
+
+
+@pytest.mark.one_a_day("faults of the core")
+def test_executors_that_are_needed_again_and_get_no_task_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stays_barred(self: ExecutorRows, row: Executor, *, extra: bool) -> None:
+        self._count(row, -1)
+        row.extra = extra
+        self._count(row, 1)
+
+    monkeypatch.setattr(ExecutorRows, "be_extra", stays_barred)
+    with pytest.raises(BrokenRule, match="take no task"):
+        run_all()
+
+
+class Hasty(Negotiator):
+    """One that gives executors back which hold nothing, and whose tasks have not ended."""
+
+    def handle(self, event: ev.Event, now_ms: int) -> list[Command]:
+        answer = super().handle(event, now_ms)
+        if isinstance(event, ev.HeldBlocksTold) and not event.count:
+            answer.append(ReleaseContainer(executor_id=event.executor_id, reason="it is one too many"))
+        return answer
+
+
+@pytest.mark.one_a_day("faults of the core")
+def test_executors_that_are_given_back_with_their_tasks_are_found() -> None:
+    with pytest.raises(BrokenRule, match="tasks run there"):
+        run_all(Hasty)

@@ -5,16 +5,22 @@ Executors that are about to be given back are in it beside the blocks: they take
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from yarnspec.core.blocking.blocks import WIDE, Block, Key
 from yarnspec.core.messages.commands import TaskBlock, UpdateTaskBlocks
 
 
 class TaskBlocks:
-    """Listens to the blocklist; says what is new for Spark since it was asked last."""
+    """Listens to the blocklist; says what is new for Spark since it was asked last.
 
-    def __init__(self) -> None:
+    ``leaving`` gives the executors that are about to be given back, as the same object until they are others.
+    """
+
+    def __init__(self, leaving: Callable[[], frozenset[str]]) -> None:
+        self._leaving_now = leaving
+        self._leaving: frozenset[str] = frozenset()
         self._keys: set[Key] = set()
-        self._leaving: set[str] = set()
         self._sent = UpdateTaskBlocks(hosts=(), reason="")
         self._changed = False
 
@@ -24,28 +30,19 @@ class TaskBlocks:
         self._keys.update(block.key for block in added)
         self._changed = True
 
-    def leave(self, executor_id: str) -> None:
-        """No new task for an executor that is about to be given back."""
-        self._leaving.add(executor_id)
-        self._changed = True
-
-    def stay(self, executor_id: str) -> None:
-        """The executor is not given back after all, or it is gone."""
-        self._leaving.discard(executor_id)
-        self._changed = True
-
     def update(self, why: str) -> list[UpdateTaskBlocks]:
         """The new whole list, when it differs from the one that was sent last."""
-        if not self._changed:
+        leaving = self._leaving_now()
+        if not self._changed and leaving is self._leaving:
             return []
-        self._changed = False
+        self._changed, self._leaving = False, leaving
         narrow: dict[tuple[int, int], tuple[set[str], set[str]]] = {}
         for key in self._keys:
             if key.level not in WIDE:
                 hosts, executors = narrow.setdefault(key.scope, (set(), set()))
                 (executors if key.executor_id else hosts).add(key.target)
         hosts = {key.host for key in self._keys if key.level in WIDE and key.host}
-        executors = {key.executor_id for key in self._keys if key.level in WIDE and key.executor_id} | self._leaving
+        executors = {key.executor_id for key in self._keys if key.level in WIDE and key.executor_id} | leaving
         stages = tuple(
             TaskBlock(
                 stage=stage,

@@ -29,6 +29,8 @@ class Executor:
     decommissioned: bool = False
     """Spark lets it finish; it then ends with exit code 0."""
     extra: bool = False
+    leaving: bool = False
+    """It takes no new task, as it is about to be given back. Only an extra one leaves."""
     profile: int = 0
     """Spark's number of its resource profile; 0: it is of the usual size."""
 
@@ -45,13 +47,14 @@ class Executor:
 class ExecutorRows(dict[str, Executor]):
     """The rows by executor id, and how many of them are in each state.
 
-    A row that is in here changes its state by ``become`` and ``be_extra`` only.
+    A row that is in here changes its state by ``become``, ``be_extra`` and ``leave`` only.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._counts: Counter[tuple[State, bool, int]] = Counter()
         self._running: dict[str, str] | None = None
+        self._leaving: frozenset[str] | None = frozenset()
         self.changes = 0
         """Grows with every change of a row's state."""
 
@@ -80,10 +83,17 @@ class ExecutorRows(dict[str, Executor]):
         self._running = None
 
     def be_extra(self, row: Executor, *, extra: bool) -> None:
-        """A row counts towards the target, or beside it."""
+        """A row counts towards the target, or beside it. One that counts takes tasks."""
         self._count(row, -1)
         row.extra = extra
         self._count(row, 1)
+        if not extra:
+            self.leave(row, leaving=False)
+
+    def leave(self, row: Executor, *, leaving: bool) -> None:
+        """An extra executor takes no new task from now on, or takes tasks again."""
+        if row.leaving != leaving:
+            row.leaving, self._leaving = leaving, None
 
     def count(self, *states: State, extra: bool | None = None, profile: int = 0) -> int:
         """How many rows of a profile are in one of these states.
@@ -92,6 +102,15 @@ class ExecutorRows(dict[str, Executor]):
         """
         kinds = (False, True) if extra is None else (extra,)
         return sum(self._counts[state, kind, profile] for state in states for kind in kinds)
+
+    def leaving(self) -> frozenset[str]:
+        """The executors that take no new task. The same object until one more leaves or one stays.
+
+        So it may name some that have gone meanwhile: nobody needs to hear of that.
+        """
+        if self._leaving is None:
+            self._leaving = frozenset(row.executor_id for row in self.values() if row.leaving)
+        return self._leaving
 
     @property
     def any_running(self) -> bool:

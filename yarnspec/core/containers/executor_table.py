@@ -10,7 +10,9 @@ A row counts towards the target until it is releasing or lost. Missing container
 ids. Only replacements that wait for a back-off or for the driver are held back.
 
 Beside the target there may be *extra* containers, for copies of slow tasks. They have a number of their own and are
-kept off certain hosts. One that has a container takes the place of an ordinary one that is missing.
+kept off certain hosts. Executors that a smaller target leaves over are extra ones, too. An extra one that has a
+container takes the place of an ordinary one that is missing. Only extra ones are given back, and take no new task while
+they leave.
 
 While map outputs of an earlier driver are waited for, the hosts that hold them are *required hosts*. Each gets one
 container of its own, wherever the others go, because an executor there can take the outputs over. So there are at least
@@ -127,7 +129,11 @@ class ExecutorTable:
 
         Spark's target, with those that come before others leave, and at least one for each required host.
         """
-        return max(self.target + self.moving, len(self._required_hosts))
+        return max(self.target + self.moving, self._needed)
+
+    @property
+    def _needed(self) -> int:
+        return max(self.target, len(self._required_hosts))
 
     def row(self, executor_id: str) -> Executor | None:
         """One executor."""
@@ -176,6 +182,9 @@ class ExecutorTable:
     def aim(self, target: int) -> None:
         """Take a new target; what is held back never exceeds what the target leaves open."""
         self.target = target
+        self._limit_held()
+
+    def _limit_held(self) -> None:
         self.held = min(self.held, max(0, self.wanted - self.live))
 
     def set_required_hosts(self, hosts: tuple[str, ...]) -> None:
@@ -199,7 +208,6 @@ class ExecutorTable:
 
         ``places_left`` tells of a profile how many more of its containers find a place; None: all do.
         """
-        self._absorb_extra_executors()
         ids = self._ask_some(self.missing, places_left)
         ids += self._ask_some(self._extra_target - self.extra_count, places_left, extra=True)
         for profile, missing in self.missing_by_profile.items():
@@ -251,11 +259,18 @@ class ExecutorTable:
         taken |= self.asks.required
         return tuple(host for host in self._required_hosts if host not in taken)
 
-    def _absorb_extra_executors(self) -> None:
-        for row in self.extra_executors:
-            if self.missing and row.state != "wanted":
-                self._rows.be_extra(row, extra=False)
-                self._extra_target = max(0, self._extra_target - 1)
+    def absorb_extra(self) -> None:
+        """Let extra executors that have a container take the places of ordinary ones that are missing.
+
+        One that comes before another one leaves is not missing: it is to come on another host.
+        """
+        missing = self._needed - self.live
+        if missing <= 0:
+            return
+        for row in [one for one in self.extra_executors if one.state != "wanted"][:missing]:
+            self._rows.be_extra(row, extra=False)
+            self._forget_extra_target()
+        self._limit_held()
 
     def withdraw_surplus(self) -> tuple[str, ...]:
         """Take back requests beyond what is wanted, the newest first; executors that have a container stay."""
@@ -282,6 +297,18 @@ class ExecutorTable:
             self._rows.be_extra(self._rows[executor_id], extra=True)
         self._extra_target += len(executor_ids)
         return executor_ids
+
+    def leave(self, row: Executor) -> None:
+        """An extra executor takes no new task from now on."""
+        self._rows.leave(row, leaving=True)
+
+    def stay(self, row: Executor) -> None:
+        """It takes tasks again."""
+        self._rows.leave(row, leaving=False)
+
+    def leaving(self) -> frozenset[str]:
+        """The executors that take no new task, as they are about to be given back; perhaps some that have gone."""
+        return self._rows.leaving()
 
     def release(self, executor_id: str, why: str) -> bool:
         """Give up an executor that Spark does not want any more; False when there is nothing to give up."""
@@ -384,7 +411,10 @@ class ExecutorTable:
     def _forget_extra(self, row: Executor) -> None:
         # One that goes is not replaced by itself: whoever wanted it looks whether it is still needed.
         if row.extra:
-            self._extra_target = max(0, self._extra_target - 1)
+            self._forget_extra_target()
+
+    def _forget_extra_target(self) -> None:
+        self._extra_target = max(0, self._extra_target - 1)
 
     def _late(self, executor_id: str, container_id: str, host: str) -> Literal["unwanted", "ignored"]:
         if executor_id not in self._withdrawn:

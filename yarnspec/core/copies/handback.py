@@ -23,7 +23,6 @@ class Handback:
         self._task_blocks = task_blocks
         self._jobs = jobs
         self._awaited: set[int] = set()
-        self._leaving: set[str] = set()
         self._asked: set[str] = set()
 
     def begin(self) -> list[Command]:
@@ -32,8 +31,7 @@ class Handback:
         self._awaited = set(self._jobs.running)
         for row in self._containers.extra_executors:
             if row.state == "running":
-                self._leaving.add(row.executor_id)
-                self._task_blocks.leave(row.executor_id)
+                self._containers.leave(row)
         # Before the driver is asked what they hold: it must not become more afterwards.
         return [*self._task_blocks.update("speculation has stopped"), *self._release()]
 
@@ -47,8 +45,11 @@ class Handback:
         if event.executor_id not in self._asked:
             return []
         self._asked.discard(event.executor_id)
+        row = self._containers.row(event.executor_id)
+        if row is None or not row.leaving:  # it counts towards the target by now
+            return []
         if event.count:
-            self._task_blocks.stay(event.executor_id)
+            self._containers.stay(row)
             return []
         return self._let_go(event.executor_id)
 
@@ -57,8 +58,7 @@ class Handback:
         for row in self._containers.extra_executors:
             executor_id = row.executor_id
             if row.state == "running":
-                if not self._awaited and executor_id in self._leaving:
-                    self._leaving.discard(executor_id)
+                if not self._awaited and row.leaving and executor_id not in self._asked:
                     self._asked.add(executor_id)
                     said = f"extra executor {executor_id} is not needed any more: does it hold data?"
                     commands.append(AskHeldBlocks(executor_id=executor_id, reason=said))

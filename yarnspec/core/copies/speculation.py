@@ -98,7 +98,6 @@ class Speculation:
             table=self.table,
             hosts=hosts,
             blocklist=blocklist,
-            task_blocks=task_blocks,
             jobs=self._jobs,
         )
         self.slow_hosts = SlowHostPolicy(
@@ -358,7 +357,9 @@ class Speculation:
         return self._guard.run(self._held_by_extra, event, now_ms)
 
     def _held_by_extra(self, event: ev.HeldBlocksTold, now_ms: int) -> list[Command]:
-        return self.speculative_containers.held_told(event, now_ms) + self._look_at_extra_containers(now_ms)
+        told = self.speculative_containers.held_told(event, now_ms)
+        # The driver was asked of many at once, perhaps: the last answer is soon enough.
+        return told if self.speculative_containers.awaits_answers else told + self._look_at_extra_containers(now_ms)
 
     # the passes
 

@@ -16,6 +16,10 @@ task for a while. It holds nothing that may still be read. First it takes no new
 later, the driver is asked what it holds. If it holds nothing, it is released: neither a task that was on its way nor
 data are lost. Else it takes tasks again, and the driver is asked once more after a while.
 
+Executors that are left over when the number is made smaller are given back as well, the busy ones among them. The
+driver is asked first what they hold, while they take tasks. Only those that hold nothing take no new task from then on.
+When they are idle they are asked again as above.
+
 Cached or locally checkpointed data keep the container as long as they are there: only the program knows when they end.
 Map outputs keep it as long as Spark has not forgotten their shuffles, however their attempts and jobs ended. The next
 job may be the next part of the same query, or the rest of a failed stage attempt. But when no job has run for some
@@ -27,11 +31,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from yarnspec.core.blocking.blocklist import Blocklist
 from yarnspec.core.blocking.blocks import WIDE
 from yarnspec.core.blocking.hosts import Hosts
-from yarnspec.core.blocking.taskblocks import TaskBlocks
 from yarnspec.core.containers.capacity import Slots
 from yarnspec.core.containers.executor_rows import Executor
 from yarnspec.core.containers.executor_table import IDS_PER_EPOCH, ExecutorTable
@@ -57,6 +61,20 @@ _Needy = tuple[CopiedTask, StageTasks]
 """A task with a copy that has found no slot, and its stage."""
 
 
+@dataclass(slots=True)
+class _Extra:
+    """What is known of one extra executor beside its row."""
+
+    dismissed: bool = False
+    """There are too many executors, and this one shall go."""
+    idle_since_ms: int | None = None
+    barred_ms: int = 0
+    """When it was told to take no new task, or was last seen to run one since."""
+    ask_again_ms: int = 0
+    empty: bool = False
+    """It held nothing when the driver was asked, while it took tasks."""
+
+
 class SpeculativeContainers:
     """The extra containers: how many are wanted, where not, and which can be given back."""
 
@@ -69,7 +87,6 @@ class SpeculativeContainers:
         table: TaskTable,
         hosts: Hosts,
         blocklist: Blocklist,
-        task_blocks: TaskBlocks,
         jobs: Jobs,
     ) -> None:
         self._settings = settings
@@ -78,13 +95,10 @@ class SpeculativeContainers:
         self._table = table
         self._hosts = hosts
         self._blocklist = blocklist
-        self._task_blocks = task_blocks
         self._jobs = jobs
-        self._idle_since_ms: dict[str, int] = {}
-        self._leaving_since_ms: dict[str, int] = {}
+        self._known: dict[str, _Extra] = {}
         self._asked_ms: dict[str, int] = {}
-        self._ask_again_ms: dict[str, int] = {}
-        self._dismissed: set[str] = set()
+        self._asked_at_work: set[str] = set()
         self._not_before_ms = 0
         self._out_of_work_since_ms: int | None = None
         self.total = 0
@@ -116,7 +130,9 @@ class SpeculativeContainers:
 
     def lost(self, row: Executor, now_ms: int, *, asked: bool) -> None:
         """An executor is gone; ``asked``: as it was asked to."""
-        self._forget(row.executor_id)
+        self._known.pop(row.executor_id, None)
+        self._asked_ms.pop(row.executor_id, None)
+        self._asked_at_work.discard(row.executor_id)
         if row.extra and not asked:
             self._not_before_ms = now_ms + self._settings.executor.backoff_max_ms
 
@@ -147,7 +163,7 @@ class SpeculativeContainers:
         if not waiting:
             return []
         free = self._slots.free()
-        rows = [row for row in self._slots.running() if row.executor_id not in self._leaving_since_ms]
+        rows = [row for row in self._slots.running() if not row.leaving]
         rows = [row for row in rows if free[row.executor_id]]
         stages = self._table.stages.values()
         unlaunched = sum(stage.unlaunched for stage in stages if stage.profile == USUAL)
@@ -205,88 +221,133 @@ class SpeculativeContainers:
 
     def look(self, waiting: list[CopiedTask], now_ms: int) -> list[Command]:
         """Let go of extra containers that are not needed any more, nor by the copies that wait."""
-        done: list[Command] = []
-        here = {row.executor_id for row in self._containers.extra_executors}
-        for executor_id in [one for one in self._idle_since_ms if one not in here]:
-            self._forget(executor_id)
+        rows = self._containers.extra_executors
+        self._forget_others({row.executor_id for row in rows})
+        if not self._asked_at_work:
+            self._bar_empty(rows, now_ms)
         stages = [(task.key, self._table.stages.get(task.key[:2])) for task in waiting[:_LOOKED_AT]]
         copies = [
             (key, stage.hosts_of(key[2])) for key, stage in stages if stage is not None and stage.profile == USUAL
         ]
-        for row in self._containers.extra_executors:
+        done: list[Command] = []
+        for row in rows:
             if row.state == "running":
                 done += self._look_at(row, now_ms, copies)
         return done
 
     def dismiss(self, executor_ids: Iterable[str], now_ms: int) -> None:
-        """These are too many: they take no new task, and go as soon as they are idle and hold nothing."""
+        """These are too many: those that hold nothing take no new task, and go as soon as they are idle."""
         for executor_id in executor_ids:
-            self._dismissed.add(executor_id)
-            self._leave(executor_id, now_ms)
+            self._known[executor_id] = one = _Extra(dismissed=True)
+            row = self._containers.row(executor_id)
+            if row is not None and row.state != "running":
+                self._bar(row, one, now_ms)  # nothing has run there, so nobody has to be asked
 
-    def _leave(self, executor_id: str, now_ms: int) -> None:
-        self._leaving_since_ms[executor_id] = now_ms
-        self._task_blocks.leave(executor_id)
+    def _bar(self, row: Executor, one: _Extra, now_ms: int) -> None:
+        one.empty, one.barred_ms = False, now_ms
+        self._containers.leave(row)
+
+    @property
+    def awaits_answers(self) -> bool:
+        """Whether the driver has yet to say of executors that take tasks what they hold."""
+        return bool(self._asked_at_work)
 
     def next_look_ms(self, now_ms: int) -> int | None:
         """When to look again although nothing happens; None when nothing can change by itself."""
-        due_ms = [
-            max(since_ms + self._patience_ms(one), self._ask_again_ms.get(one, 0))
-            for one, since_ms in self._idle_since_ms.items()
-            if one not in self._asked_ms
-        ]
+        due_ms = [due_ms for row in self._containers.extra_executors if (due_ms := self._due_ms(row)) is not None]
         return max(min(due_ms), now_ms + self._settings.detector.check_interval_ms) if due_ms else None
 
+    def _due_ms(self, row: Executor) -> int | None:
+        one = self._known.get(row.executor_id)
+        if one is None or one.empty or row.state != "running" or row.executor_id in self._asked_ms:
+            return None
+        if one.dismissed and not row.leaving:
+            return one.ask_again_ms
+        if one.idle_since_ms is None:
+            return None
+        return max(one.idle_since_ms + self._patience_ms(one), one.ask_again_ms)
+
+    def _bar_empty(self, rows: Iterable[Executor], now_ms: int) -> None:
+        """Let those leave that held nothing while they worked, all at once: each list for Spark is a whole one."""
+        for row in rows:
+            one = self._known.get(row.executor_id)
+            if one is not None and one.empty:
+                self._bar(row, one, now_ms)
+
     def _look_at(self, row: Executor, now_ms: int, copies: list[tuple[TaskKey, tuple[str, ...]]]) -> list[Command]:
-        executor_id = row.executor_id
-        busy = bool(self._table.running_on(executor_id))
-        if executor_id in self._dismissed:
-            if executor_id not in self._leaving_since_ms and now_ms >= self._ask_again_ms.get(executor_id, 0):
-                self._leave(executor_id, now_ms)
-        elif busy or any(self._fits(row, key, taken) for key, taken in copies):
+        one = self._known.setdefault(row.executor_id, _Extra())
+        busy = bool(self._table.running_on(row.executor_id))
+        if not one.dismissed and (busy or any(self._fits(row, key, taken) for key, taken in copies)):
             busy = True
-            self._stay(executor_id)
+            self._containers.stay(row)
         if busy:
-            self._idle_since_ms.pop(executor_id, None)
+            one.idle_since_ms, one.barred_ms = None, now_ms
+        elif one.idle_since_ms is None:
+            one.idle_since_ms = now_ms
+        if one.empty or row.executor_id in self._asked_ms or now_ms < one.ask_again_ms:
             return []
-        idle_ms = now_ms - self._idle_since_ms.setdefault(executor_id, now_ms)
-        if idle_ms < self._patience_ms(executor_id) or now_ms < self._ask_again_ms.get(executor_id, 0):
+        if one.dismissed and not row.leaving:
+            self._asked_at_work.add(row.executor_id)
+            return self._ask(row, now_ms, "is one too many")
+        return self._look_at_idle(row, one, now_ms) if one.idle_since_ms is not None else []
+
+    def _look_at_idle(self, row: Executor, one: _Extra, now_ms: int) -> list[Command]:
+        idle_ms = now_ms - (one.idle_since_ms or now_ms)
+        if idle_ms < self._patience_ms(one):
             return []
-        if executor_id in self._asked_ms:
+        if not row.leaving:
+            self._bar(row, one, now_ms)
             return []
-        since_ms = self._leaving_since_ms.get(executor_id)
-        if since_ms is None:
-            self._leave(executor_id, now_ms)
+        if now_ms - one.barred_ms < self._settings.detector.check_interval_ms:
             return []
-        if now_ms - since_ms < self._settings.detector.check_interval_ms:
-            return []
-        self._asked_ms[executor_id] = now_ms
-        said = f"extra executor {executor_id} had no task for {idle_ms / 1000:.1f} s: does it hold data?"
-        return [AskHeldBlocks(executor_id=executor_id, reason=said)]
+        return self._ask(row, now_ms, f"had no task for {idle_ms / 1000:.1f} s")
+
+    def _ask(self, row: Executor, now_ms: int, why: str) -> list[Command]:
+        self._asked_ms[row.executor_id] = now_ms
+        said = f"extra executor {row.executor_id} {why}: does it hold data?"
+        return [AskHeldBlocks(executor_id=row.executor_id, reason=said)]
 
     def held_told(self, event: HeldBlocksTold, now_ms: int) -> list[Command]:
-        """The driver's answer: let go of an executor that nothing keeps, as long as nothing happened since."""
+        """The driver's answer: let go of an executor that nothing keeps, as long as nothing happened since.
+
+        One that took tasks when it was asked may have got something since. So it only stops to take tasks, and is asked
+        again when it is idle.
+        """
         executor_id = event.executor_id
-        asked_ms, since_ms = self._asked_ms.pop(executor_id, None), self._leaving_since_ms.get(executor_id)
-        if asked_ms is None or since_ms is None or since_ms > asked_ms:
+        asked_ms = self._asked_ms.pop(executor_id, None)
+        self._asked_at_work.discard(executor_id)
+        row, one = self._containers.row(executor_id), self._known.get(executor_id)
+        if asked_ms is None or one is None or row is None or not row.extra or row.state != "running":
+            return []
+        if not row.leaving and not one.dismissed:
             return []
         if self._keeps(event.count, now_ms):
-            self._ask_again_ms[executor_id] = now_ms + _ASK_AGAIN_MS
-            self._stay(executor_id)
-            if executor_id not in self._dismissed:
-                return []
-            held = "map outputs" if event.count == ONLY_MAP_OUTPUTS else "cached data, or the driver did not say"
-            said = f"it holds {held}, which may still be read; it takes tasks and is asked again in a minute"
-            return [KeepSurplus(executor_id=executor_id, reason=said)]
-        idle_s = (now_ms - self._idle_since_ms.get(executor_id, now_ms)) / 1000
-        self._forget_wait(executor_id)  # until it is gone it takes no task, which would run twice
-        held = "nothing that may still be read"
-        if event.count == ONLY_MAP_OUTPUTS:
-            held = f"but map outputs, and no job has run for {OUTPUTS_KEPT_MS // 60_000} min"
-        said = f"no copy needs it: it had no task for {idle_s:.1f} s and holds {held}"
-        if not self._containers.release(executor_id, said):
+            return self._keep(row, one, event.count, now_ms)
+        if not row.leaving:
+            one.empty = True
+        elif one.barred_ms < asked_ms and not self._table.running_on(executor_id):
+            return self._give_back(row, one, event.count, now_ms)
+        return []
+
+    def _keep(self, row: Executor, one: _Extra, held: int, now_ms: int) -> list[Command]:
+        one.ask_again_ms = now_ms + _ASK_AGAIN_MS
+        self._containers.stay(row)
+        if not one.dismissed:
             return []
-        return [ReleaseContainer(executor_id=executor_id, reason=f"extra executor {executor_id}: {said}")]
+        what = "map outputs" if held == ONLY_MAP_OUTPUTS else "cached data, or the driver did not say"
+        said = f"it holds {what}, which may still be read; it takes tasks and is asked again in a minute"
+        return [KeepSurplus(executor_id=row.executor_id, reason=said)]
+
+    def _give_back(self, row: Executor, one: _Extra, held: int, now_ms: int) -> list[Command]:
+        """Release an executor. Until it is gone it takes no task, which would run twice."""
+        idle_s = (now_ms - (one.idle_since_ms or now_ms)) / 1000
+        what = "nothing that may still be read"
+        if held == ONLY_MAP_OUTPUTS:
+            what = f"but map outputs, and no job has run for {OUTPUTS_KEPT_MS // 60_000} min"
+        said = f"no copy needs it: it had no task for {idle_s:.1f} s and holds {what}"
+        if not self._containers.release(row.executor_id, said):
+            return []
+        return [ReleaseContainer(executor_id=row.executor_id, reason=f"extra executor {row.executor_id}: {said}")]
 
     def _keeps(self, held: int, now_ms: int) -> bool:
         """Whether an executor stays for what it holds, by the driver's answer."""
@@ -294,22 +355,14 @@ class SpeculativeContainers:
             return bool(self._table.stages) or self._jobs.none_for_ms(now_ms) < OUTPUTS_KEPT_MS
         return held != 0
 
-    def _patience_ms(self, executor_id: str) -> int:
+    def _patience_ms(self, one: _Extra) -> int:
         """How long an executor has to be idle before it can go."""
-        if executor_id in self._dismissed:
+        if one.dismissed:
             return self._settings.detector.check_interval_ms
         return self._settings.speculation.container_idle_ms
 
-    def _stay(self, executor_id: str) -> None:
-        if self._leaving_since_ms.pop(executor_id, None) is not None:
-            self._task_blocks.stay(executor_id)
-
-    def _forget(self, executor_id: str) -> None:
-        self._forget_wait(executor_id)
-        self._stay(executor_id)
-
-    def _forget_wait(self, executor_id: str) -> None:
-        self._dismissed.discard(executor_id)
-        self._idle_since_ms.pop(executor_id, None)
-        self._asked_ms.pop(executor_id, None)
-        self._ask_again_ms.pop(executor_id, None)
+    def _forget_others(self, here: set[str]) -> None:
+        """Some extra executors count towards the target by now. A question is open until it is answered."""
+        for executor_id in self._known.keys() - here:
+            del self._known[executor_id]
+        self._asked_at_work &= here

@@ -330,7 +330,7 @@ class WithdrawCopy(Command, frozen=True):
 
 
 class AskHeldBlocks(Command, frozen=True):
-    """Ask the driver which data an executor holds that takes no new task. ``HeldBlocksTold`` answers."""
+    """Ask the driver which data an executor holds. ``HeldBlocksTold`` answers."""
 
     executor_id: str
 

@@ -12,16 +12,31 @@ from typing import NoReturn
 from yarnspec.core.blocking.blockedshare import blocked_limit
 from yarnspec.core.blocking.blocklist import SUBMIT
 from yarnspec.core.messages.commands import (
+    BeginRescale,
     BlockExecutor,
     BlockHost,
+    ChangeBounds,
     Command,
     LaunchCopy,
+    ReleaseContainer,
+    RequestContainers,
     Summarize,
     UnblockExecutor,
     UnblockHost,
+    UpdateTaskBlocks,
     WithdrawCopy,
 )
-from yarnspec.core.messages.events import ClusterBlock, ClusterBlocksRead, CopyRefused, Event, HostsReported, Observed
+from yarnspec.core.messages.events import (
+    ClusterBlock,
+    ClusterBlocksRead,
+    ContainerLost,
+    CopyRefused,
+    Event,
+    HostsReported,
+    Observed,
+    RequestFailed,
+    TargetExecutorsChanged,
+)
 from yarnspec.core.messages.observations import Failure, Observations, RowKind, StageFlag, State
 from yarnspec.simulate.world.scenario import USER, Scenario
 
@@ -60,6 +75,9 @@ class Rules:
         self._expires_ms: dict[_Block, int | None] = {}
         self._copies: set[int] = set()  # that run
         self._job_ended_ms: int | None = None  # None while one runs
+        self._wanted = scenario.settings.initial_executors
+        self._containers: set[str] = set()  # that are to come or there
+        self._taskless: set[str] = set()  # executors that take no task
         self.copies_started = 0
 
     def broken(self, what: str) -> NoReturn:
@@ -84,13 +102,45 @@ class Rules:
             key = (event.stage, event.stage_attempt, event.index)
             self._ever[key] -= key in self._asked  # it never was
             self._asked.discard(key)
+        self._count(event, commands)
         for command in commands:
             self._decided_on(command)
         self._hosts_are_left()
+        self._enough_take_tasks()
         patience_ms = 2 * self._settings.detector.check_interval_ms
         for key in sorted(self._asked & self._finished.keys()):
             if now_ms - self._finished[key] > patience_ms:
                 self.broken(f"the copy that was asked for of task {key} was not withdrawn when that had ended")
+
+    def _count(self, event: Event, commands: list[Command]) -> None:
+        match event:
+            case TargetExecutorsChanged():
+                self._wanted = event.count
+            case ContainerLost():
+                self._containers.discard(event.executor_id)
+            case RequestFailed():
+                self._containers.difference_update(event.executor_ids)
+        for command in commands:
+            match command:
+                case ChangeBounds():
+                    self._wanted = min(self._wanted, command.most)  # or a while later
+                case BeginRescale(cause="new requirements"):
+                    self._wanted = command.wanted
+                case RequestContainers():
+                    self._containers.update(command.executor_ids)
+                case ReleaseContainer():
+                    self._containers.discard(command.executor_id)
+                case UpdateTaskBlocks():
+                    self._taskless = set(command.executors)
+
+    def _enough_take_tasks(self) -> None:
+        """An executor that takes no task is blocked, or one too many."""
+        blocked = {executor for level, _, executor, *_ in self._decided if level in _WIDE}
+        leaving = (self._taskless - blocked) & self._containers
+        if leaving and len(self._containers) - len(leaving) < self._wanted:
+            self.broken(
+                f"executors {sorted(leaving)} take no task, {self._wanted} of {len(self._containers)} are wanted"
+            )
 
     def _observed(self, rows: Observations) -> None:
         columns = (rows.stage, rows.stage_attempt, rows.index, rows.kind, rows.task_id, rows.host, rows.speculative)
@@ -260,6 +310,11 @@ class Rules:
     def job_ended(self) -> None:
         """No job runs."""
         self._job_ended_ms = self.now_ms
+
+    def goes_with_tasks(self, executor_id: str, tasks: int) -> None:
+        """The negotiator gives an executor back on which so many tasks run."""
+        if tasks:
+            self.broken(f"executor {executor_id} is given back, and {tasks} tasks run there")
 
     def outputs_go(self, executor_id: str) -> None:
         """An executor is given back with map outputs that Spark has not forgotten."""

@@ -149,10 +149,16 @@ class Run:
             self._clock.at(START_MS + at_ms, partial(self._tell, wish))
         for at_ms, read in self._scenario.lists:
             self._clock.at(START_MS + at_ms, partial(self._tell, read))
+        for at_ms, scale in self._scenario.scales:
+            self._clock.at(START_MS + at_ms, partial(self._scale, scale))
         for at_ms, count in self._scenario.targets:
             self._clock.at(START_MS + at_ms, partial(self._want, count))
         if self._scenario.cancelled_ms is not None:
             self._clock.at(START_MS + self._scenario.cancelled_ms, self._cancel)
+
+    def _scale(self, scale: ev.ScaleRequested) -> None:
+        self._wanted = scale.most
+        self._tell(scale)
 
     def _want(self, count: int) -> None:
         """Dynamic allocation wants another number of executors."""

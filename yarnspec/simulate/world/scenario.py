@@ -11,13 +11,20 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from yarnspec.core.detectors.registry import KINDS, DetectorSettings
-from yarnspec.core.messages.events import BlockRequested, ClusterBlock, ClusterBlocksRead, UnblockRequested
+from yarnspec.core.messages.events import (
+    BlockRequested,
+    ClusterBlock,
+    ClusterBlocksRead,
+    ScaleRequested,
+    UnblockRequested,
+)
 from yarnspec.core.messages.observations import NONE, StageFlag
 from yarnspec.core.messages.settings import (
     BlockSettings,
     ExecutorSettings,
     PlacementSettings,
     RecoverySettings,
+    ResourcesSettings,
     Settings,
     SpeculationSettings,
 )
@@ -102,6 +109,8 @@ class Scenario:
     """The cluster's list of blocked hosts as it is read at these times; nobody is on the last one."""
     targets: tuple[tuple[int, int], ...] = ()
     """How many executors dynamic allocation wants from these times on; of those that are too many the idle ones go."""
+    scales: tuple[tuple[int, ScaleRequested], ...] = ()
+    """Somebody asks for other bounds at these times, while the number is not Spark's."""
     forgets_ms: int | None = None
     """How long after a job's end Spark forgets its shuffles; None: never, as somebody holds on to them."""
 
@@ -138,7 +147,26 @@ class Scenario:
             targets=_targets(later, executors) if later.random() < 0.15 else (),
         )._with_live_adoption(later)
         drawn = replace(drawn, forgets_ms=later.choice((None, 0, 1_000, 30_000)))
-        return drawn._with_spreading(on=random.Random(seed + (1 << 36)).random() < 0.5)
+        drawn = drawn._with_spreading(on=random.Random(seed + (1 << 36)).random() < 0.5)
+        return drawn._with_scales(random.Random(seed + (1 << 37)), executors)
+
+    def _with_scales(self, rng: random.Random, executors: int) -> Scenario:
+        """Somebody scales the job down and up in some scenarios."""
+        if self.targets or rng.random() >= 0.2:
+            return self
+        resources = ResourcesSettings(
+            rescale_cooldown_ms=rng.choice((0, 2_000)),
+            rescale_stabilization_ms=rng.choice((0, 1_000)),
+            rescale_max_delay_ms=rng.choice((-1, 0, 1_000)),
+        )
+        times = sorted(rng.randint(1_000, 20_000) for _ in range(rng.randint(1, 5)))
+        most = [rng.randint(1, executors + 2) for _ in times]
+        return replace(
+            self,
+            settings=msgspec.structs.replace(self.settings, resources=resources),
+            scales=tuple((at_ms, ScaleRequested(least=1, most=count, by=USER, force=True))
+                         for at_ms, count in zip(times, most, strict=True)),
+        )  # fmt: skip
 
     def _with_spreading(self, *, on: bool) -> Scenario:
         """Containers are spread over the hosts in some scenarios."""

@@ -173,7 +173,11 @@ class Spark:
 
     def given_back(self, executor_id: str) -> None:
         """A container is given back: by Spark's own wish, or because the negotiator has no use for it."""
-        if self.held(executor_id) and executor_id not in self._leaving:
+        if executor_id in self._leaving:
+            return
+        running = [one for run in self._feed.runs() for one in run.running.values() if one.executor_id == executor_id]
+        self._rules.goes_with_tasks(executor_id, len(running))
+        if self.held(executor_id):
             self._rules.outputs_go(executor_id)
 
     def host_dies(self, host: str) -> None:
