@@ -243,6 +243,32 @@ def test_the_wait_counts_from_the_call_that_told_the_resource_manager() -> None:
     assert (timer.name, timer.at_ms) == (SPREAD_TIMER, world.now_ms + WAIT_MS)
 
 
+def test_while_containers_come_that_were_asked_for_together_none_of_them_is_relaxed() -> None:
+    """A ResourceManager takes longer than the wait for thousands of containers."""
+    world = begun(executors=4)
+    told(world)
+    hosts = {one.id: one.hosts[0] for one in wanted(world).values()}
+    for number in ("1", "2", "3"):
+        world.now_ms += WAIT_MS - 1_000
+        world.allocate(number, hosts[number])
+        world.fire(SPREAD_TIMER, world.now_ms)
+    came_ms = world.now_ms
+    again = only(SetTimer, world.fire(SPREAD_TIMER, of(SetTimer, world.commands)[-1].at_ms))
+    assert not of(RelaxPlacement, world.commands)
+    assert again.at_ms == came_ms + WAIT_MS
+    assert only(RelaxPlacement, world.fire(SPREAD_TIMER, again.at_ms)).wanted == ("4",)
+
+
+def test_others_that_come_do_not_make_a_container_wait() -> None:
+    world = begun(executors=1)
+    told(world)
+    world.tell(ev.TargetExecutorsChanged(count=2), after_ms=1_000)
+    told(world)
+    world.now_ms += WAIT_MS - 1_500
+    world.allocate("2", wanted(world)["2"].hosts[0])
+    assert only(RelaxPlacement, world.fire(SPREAD_TIMER, world.now_ms + 500)).wanted == ("1",)
+
+
 def test_a_host_that_gives_a_container_late_is_one_like_all_others() -> None:
     """It is silent no more from the next report on, though its room has not grown."""
     free = dict.fromkeys(HOSTS, 8)
@@ -1018,7 +1044,7 @@ def nothing_waits_that_has_a_place(world: World, yarn: Yarn, limit: int, blocked
 def test_after_a_queue_was_full_later_containers_are_spread_evenly_again(
     free: list[int], queue: int, opens_after: int | None, data: st.DataObject
 ) -> None:
-    """The queue opens when all rules have given way, or earlier; then hosts stay silent for a while."""
+    """The queue opens when all rules have given way, or earlier. Hosts that were silent may be left out for a while."""
     room = dict(zip(HOSTS, free, strict=False))
     world = begun(free=room, executors=queue + 2)
     yarn = Yarn(world, room, queue)
@@ -1026,7 +1052,7 @@ def test_after_a_queue_was_full_later_containers_are_spread_evenly_again(
     yarn.queue = None
     if opens_after is not None:
         go_on(world, yarn, data)
-        world.now_ms += 15 * WAIT_MS
+    world.now_ms += 15 * WAIT_MS
     world.tell(yarn.report())
     world.tell(ev.TargetExecutorsChanged(count=queue + 8))
     asked = targets(world)

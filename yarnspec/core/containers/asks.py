@@ -16,7 +16,8 @@ class Ask:
     """One container that is asked for.
 
     ``avoid`` and ``required`` are its rules beside those that hold for all. ``step`` says how far spreading is relaxed
-    for it. At ``due_ms`` it is relaxed further; with None it is not. ``waits``: it will be relaxed, and its time begins
+    for it. At ``due_ms`` it is relaxed further, if none of those comes meanwhile that are due with it; with None it is
+    not. ``waits``: it will be relaxed, and its time begins
     when the ResourceManager has been told. ``placeless``: no host is below the limit, and nothing is asked for until
     one is.
     """
@@ -44,6 +45,8 @@ class Asks:
         self._unplaced: dict[str, Ask] = {}
         self.changed = False
         """Whether the desired placement is another one than in the last version that was sent."""
+        self.came_of: set[int] = set()
+        """The times at which asks are due of which a container has come."""
         self.overdrawn = False
         """Whether a container came on a host that its ask did not name, which others may name now too often."""
 
@@ -71,6 +74,8 @@ class Asks:
         """A container of this profile came on a host."""
         ask = self.drop(wanted_id, profile)
         self.overdrawn |= ask is None or host not in ask.named
+        if ask is not None and ask.due_ms is not None:
+            self.came_of.add(ask.due_ms)
 
     def drop(self, wanted_id: str, profile: int) -> Ask | None:
         """One container less is to come for executors of this profile; the ask that goes.

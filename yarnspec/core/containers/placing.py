@@ -79,6 +79,8 @@ class Placing:
         """What was last told of hosts on which containers did not come, and of which containers."""
         self._not_asked = (0, "")
         self._due_ms: int | None = None
+        self._came_ms: dict[int, int] = {}
+        """When the last container came of those that are due at one time."""
 
     def begin(self, application_id: str) -> None:
         """The application has begun; its id decides between hosts that are alike."""
@@ -183,15 +185,20 @@ class Placing:
         return [Warn(reason=f"{not_asked}: {why}", about="placement.max_per_host")]
 
     def _next_look(self) -> list[Command]:
-        due_ms = [ask.due_ms for ask in self._asks.all if ask.due_ms is not None]
-        self._due_ms = min(due_ms, default=None)
+        due_ms = Counter(ask.due_ms for ask in self._asks.all if ask.due_ms is not None)
+        self._came_ms = {due: came for due, came in self._came_ms.items() if due in due_ms}
+        self._due_ms = min(map(self._relaxed_at, due_ms), default=None)
         if self._due_ms is None:
             self._timers.cancel(SPREAD_TIMER)
             return []
         said = counted(
-            len(due_ms), "container is asked for on a certain host", "containers are asked for on certain hosts"
+            due_ms.total(), "container is asked for on a certain host", "containers are asked for on certain hosts"
         )
         return [self._timers.set(SPREAD_TIMER, self._due_ms, f"{said} and may not come there")]
+
+    def _relaxed_at(self, due_ms: int) -> int:
+        """When asks that are due together are relaxed: as long as some of them come, the ResourceManager is at work."""
+        return max(due_ms, self._came_ms.get(due_ms, 0) + self._options.spread_wait_ms)
 
     def acknowledged(self, now_ms: int) -> list[Command]:
         """The ResourceManager was told of all places: from now on the time of those runs that wait for containers."""
@@ -337,12 +344,13 @@ class Placing:
 
     def _take_late(self, now_ms: int) -> list[_Late]:
         """Those that have waited for long enough take the next step, and get a new place."""
+        self._came_ms.update(dict.fromkeys(self._asks.came_of, now_ms))
+        self._asks.came_of.clear()
         if self._due_ms is None or now_ms < self._due_ms:
             return []
-        late = [
-            _Late(ask, ask.wanted)
-            for ask in self._asks.place_again(lambda ask: ask.due_ms is not None and ask.due_ms <= now_ms)
-        ]
+        due_ms = {ask.due_ms for ask in self._asks.all if ask.due_ms is not None}
+        due = {one for one in due_ms if self._relaxed_at(one) <= now_ms}
+        late = [_Late(ask, ask.wanted) for ask in self._asks.place_again(lambda ask: ask.due_ms in due)]
         for profile in {one.before.profile for one in late}:
             same = [one.ask for one in late if one.before.profile == profile]
             silent = {host for ask in same for host in ask.named}
