@@ -43,6 +43,9 @@ class ResourcesFold:
                 del self._rescales[:-_SHOWN]
             case commands.EndRescale():
                 self._end(message.got, time_ms, message.why)
+            case events.DriverLost():
+                # Logs of older versions have no EndRescale for it. Where there is one, it follows and says more.
+                self._end(None, time_ms, "the driver was lost")
             case commands.FinishApplication():
                 self._end(None, time_ms, "the application ended")
                 self._told = None
@@ -71,7 +74,7 @@ class ResourcesFold:
             self._phase, self._since_ms = phase, time_ms
 
     def _end(self, got: int | None, time_ms: int, why: str) -> None:
-        if self._rescales and self._rescales[-1].end_ms is None:
+        if self._rescales and (self._rescales[-1].end_ms is None or got is not None):
             last = self._rescales[-1]
             self._rescales[-1] = msgspec.structs.replace(
                 last, got=last.got if got is None else got, end_ms=time_ms, why=why
