@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from yarnspec.am.attempt.earlier import Earlier, earlier_of
 from yarnspec.core.blocking.blocklist import SPARK, SUBMIT
-from yarnspec.core.messages.commands import BeginRescale, BlockHost, ChangeBounds, Command, EndRescale, UnblockHost
+from yarnspec.core.messages.commands import BeginRescale, BlockHost, ChangeBounds, Command, UnblockHost
 from yarnspec.core.messages.events import BlockRequested, DriverReady, Event, ExecutorProfile
 from yarnspec.core.messages.recoveryevents import EpochRefused
 from yarnspec.errors import ClusterUnreachable
@@ -96,16 +96,16 @@ def test_the_bounds_that_were_asked_for_last_are_kept() -> None:
     assert (scale.least, scale.most, scale.by, scale.earlier) == (3, 5, "ann", True)
 
 
-def test_bounds_that_did_not_take_effect_are_told_with_what_the_job_ran_with() -> None:
+def test_bounds_whose_least_was_never_there_are_told_with_what_the_job_ran_with() -> None:
     waits = ChangeBounds(least=6, most=8, by="ann", ran_with=4, reason="it waits")
     begins = BeginRescale(number=2, cause="new requirements", wanted=8, before=4, reason="a stage ended")
     moves = BeginRescale(number=3, cause="new resources", wanted=4, before=4, reason="a host came")
-    came = EndRescale(number=3, got=6, why="succeeded", reason="the next driver had them")
+    had = ChangeBounds(least=6, most=8, by="ann", reason="the job has had 6 executors")
     for told, ran_with, rescales in (
         ((waits,), 4, 0),
         ((waits, moves), 4, 3),
-        ((waits, begins), 0, 2),
-        ((waits, moves, came), 0, 3),
+        ((waits, begins), 4, 2),
+        ((waits, moves, had), 0, 3),
     ):
         found = earlier_of(records(*told), NOW_MS)
         assert [one.ran_with for one in found.scale] == [ran_with]

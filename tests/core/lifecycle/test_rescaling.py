@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -418,18 +419,20 @@ def next_driver(world: World) -> World:
     return world
 
 
-@pytest.mark.parametrize("in_effect", [False, True])
-def test_the_next_driver_of_a_plain_line_waits_for_the_least_that_was_asked_for_once_that_took_effect(
-    in_effect: bool,
+@pytest.mark.parametrize("came", [None, 0, 1, 2])
+def test_the_next_driver_of_a_plain_line_waits_for_the_least_that_was_asked_for_once_that_was_there(
+    came: int | None,
 ) -> None:
-    """Before that the job ran with four, which are enough again."""
+    """Before that the job ran with four, which are enough again, although the change has begun. None: it has not."""
     world = executing(4, recovery=RecoverySettings(driver_restarts=2, enabled=True))
     world.tell(rec.JournalReplayed())
     assert only(ChangeBounds, scale(world, 6, 8)).ran_with == 4
-    if in_effect:
+    if came is not None:
         stage_ends(world)
+        world.run(*world.wanted()[-4:][:came])
+        world.fire(QUIET, world.now_ms + 60 * S)
     next_driver(world)
-    least = 6 if in_effect else 4
+    least = 6 if came == 2 else 4
     *fewer, last = world.wanted()[:least]
     world.run(*fewer)
     assert not of(DeclareReady, world.commands)
@@ -455,6 +458,58 @@ def test_a_least_that_never_was_there_ends_no_job_that_has_run() -> None:
     world.run(*world.wanted()[:7])
     assert not of(DeclareReady, world.commands)
     assert of(FinishApplication, world.fire(WAIT, world.now_ms + 300 * S))
+
+
+def plain_line_that_asks_for_more_first() -> World:
+    """Spark's own rule lets it run with four."""
+    world = World(initial_executors=4, recovery=RecoverySettings(driver_restarts=2, enabled=True))
+    world.start()
+    world.driver_ready()
+    assert only(ChangeBounds, scale(world, 6, 8)).ran_with == 0
+    world.run(*world.wanted()[:4])
+    assert only(ChangeBounds, world.tell(ev.JobStarted(job=0, stages=(0,)))).ran_with == 4
+    return world
+
+
+def line_with_a_higher_least_than_came() -> World:
+    """It runs with four of eight, and the most stays, so six at least hold at once."""
+    world = World(
+        initial_executors=8, recovery=RecoverySettings(driver_restarts=2, enabled=True), resources=ResourcesSettings()
+    )
+    world.start()
+    world.driver_ready()
+    world.run(*world.wanted()[:4])
+    world.tell(ev.JobStarted(job=0, stages=(0,)))
+    told = only(ChangeBounds, scale(world, 6, 8))
+    assert (told.ran_with, told.reason) == (4, "it holds at once")
+    return world
+
+
+@pytest.mark.parametrize("begun", [plain_line_that_asks_for_more_first, line_with_a_higher_least_than_came])
+def test_bounds_that_hold_at_once_wait_for_no_least_that_was_never_there(begun: Callable[[], World]) -> None:
+    world = begun()
+    world.tell(rec.JournalReplayed())
+    next_driver(world)
+    *fewer, last = world.wanted()[:4]
+    world.run(*fewer)
+    assert not of(DeclareReady, world.commands)
+    assert of(DeclareReady, world.run(last))
+    assert not of(FinishApplication, world.fire(WAIT, world.now_ms + 300 * S))
+
+
+def test_it_is_told_once_that_the_least_was_there() -> None:
+    """So the next attempt waits for it. As long as the bounds wait themselves nothing is told."""
+    world = executing(4, recovery=RecoverySettings(driver_restarts=2, enabled=True))
+    world.tell(rec.JournalReplayed())
+    asked_for = only(ChangeBounds, scale(world, 6, 8))
+    assert not of(ChangeBounds, next_driver(world).commands)
+    world.run(*world.wanted()[:7])
+    had = only(ChangeBounds, world.tell(ev.JobStarted(job=0, stages=(0,))))
+    assert had == msgspec.structs.replace(asked_for, ran_with=0, reason="the job has had 6 executors")
+    world.lose(world.wanted()[0], -100)
+    world.lose(world.wanted()[1], -100)
+    world.run(*world.wanted()[7:])
+    assert len(of(ChangeBounds, world.commands)) == 1
 
 
 @pytest.mark.parametrize("ran_with", [0, 4])

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from yarnspec.core.blocking.blocklist import SPARK, SUBMIT
-from yarnspec.core.messages.commands import BeginRescale, BlockHost, ChangeBounds, EndRescale, UnblockHost
+from yarnspec.core.messages.commands import BeginRescale, BlockHost, ChangeBounds, UnblockHost
 from yarnspec.core.messages.events import BlockRequested, DriverReady, ExecutorProfile, ScaleRequested
 from yarnspec.core.messages.recoveryevents import EpochRefused
 from yarnspec.errors import ClusterUnreachable
@@ -20,7 +20,6 @@ _USED = frozenset(
         "UnblockHost",
         "ChangeBounds",
         "BeginRescale",
-        "EndRescale",
         "DriverReady",
         "EpochRefused",
     )
@@ -81,9 +80,10 @@ def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> E
             case UnblockHost(level="application", host=host):
                 blocks.pop(host, None)
                 lifted.add(host)
-            case ChangeBounds() | BeginRescale() | EndRescale():
-                scale = _scale_after(message, scale)
-                rescales = rescales if isinstance(message, ChangeBounds) else message.number
+            case ChangeBounds(least=least, most=most, by=by, ran_with=ran_with):
+                scale = ScaleRequested(least=least, most=most, by=by, earlier=True, ran_with=ran_with)
+            case BeginRescale(number=number):
+                rescales = number
             case DriverReady(executor=told):
                 executor = told
             case EpochRefused(epoch=epoch, refused=counts):
@@ -104,20 +104,6 @@ def earlier_of(records: Iterable[Record | ClusterUnreachable], now_ms: int) -> E
         refused=late,
         problem=problem,
     )
-
-
-def _scale_after(
-    message: ChangeBounds | BeginRescale | EndRescale, scale: ScaleRequested | None
-) -> ScaleRequested | None:
-    """The bounds that hold after a record. They take effect in a rescale, or when so many executors are there."""
-    if isinstance(message, ChangeBounds):
-        least, most, ran_with = message.least, message.most, message.ran_with
-        return ScaleRequested(least=least, most=most, by=message.by, earlier=True, ran_with=ran_with)
-    if scale is None:
-        return None
-    began = isinstance(message, BeginRescale) and message.cause == "new requirements"
-    came = isinstance(message, EndRescale) and message.got >= scale.least
-    return msgspec.structs.replace(scale, ran_with=0) if began or came else scale
 
 
 def _again(block: BlockHost, wish: BlockRequested | None, now_ms: int) -> BlockRequested:

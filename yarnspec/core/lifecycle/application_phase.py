@@ -32,6 +32,7 @@ from yarnspec.core.messages.commands import (
 )
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
+from yarnspec.units import counted
 
 RESOURCES_TIMER = "resources"
 _NO_MAXIMUM = 2**31 - 1
@@ -78,6 +79,7 @@ class ApplicationPhase:
         self._began = False
         self._to_start = True
         self._told = EnterPhase(phase="created", reason="")
+        self._asked: ChangeBounds | None = None
 
     @property
     def timers(self) -> dict[str, Callable[[int], list[Command]]]:
@@ -98,8 +100,9 @@ class ApplicationPhase:
         commands = self._rescaling.request(least, most, now_ms, event.ran_with)
         waits_for, _ = self._rescaling.waits_for()
         said = f"it waits for this: {waits_for}" if waits_for else "it holds at once"
-        ran_with = max(1, self._containers.count("running")) if waits_for else event.ran_with
-        return [ChangeBounds(least=least, most=most, by=event.by, ran_with=ran_with, reason=said), *commands]
+        ran_with = self._rescaling.ran_with
+        self._asked = ChangeBounds(least=least, most=most, by=event.by, ran_with=ran_with, reason=said)
+        return [self._asked, *commands]
 
     def _why_not(self, least: int, most: int, *, force: bool) -> str:
         if not 1 <= least <= most:
@@ -150,7 +153,7 @@ class ApplicationPhase:
             self._wait.on_change(now_ms)
             commands += self._go() if self._wait.transitioning else self._until(self._wait)
         self._lifecycle.awaited = self._supply.least if self._to_start else 0
-        return [*commands, *self._rescaling.look(event, now_ms), *self._tell()]
+        return [*commands, *self._rescaling.look(event, now_ms), *self._tell_of_least(), *self._tell()]
 
     @property
     def have(self) -> int:
@@ -185,6 +188,16 @@ class ApplicationPhase:
     def _numbers(self, sufficient: int, desired: int) -> str:
         have = f"{self._supply.have} executors"
         return f"{have}, sufficient are {sufficient}, desired {desired}" if desired else have
+
+    def _tell_of_least(self) -> list[Command]:
+        """Say whether the job has had the least that was asked for: the next attempt starts by that."""
+        ran_with = self._rescaling.ran_with
+        if self._asked is None or self._rescaling.asked or bool(self._asked.ran_with) == bool(ran_with):
+            return []
+        least = counted(self._asked.least, "executor")
+        said = f"the job runs with fewer than {least}" if ran_with else f"the job has had {least}"
+        self._asked = msgspec.structs.replace(self._asked, ran_with=ran_with, reason=said)
+        return [self._asked]
 
     def _tell(self) -> list[Command]:
         """Say the phase when it is another one, or waits for something else."""

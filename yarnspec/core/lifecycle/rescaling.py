@@ -84,6 +84,8 @@ class Rescaling:
     def begin(self, now_ms: int) -> None:
         """The job executes from now on."""
         self._have = self._peak = self._containers.count("running")
+        if self._bounds.given and not self._bounds.hold_start:
+            self._bounds.ran_with = _if_fewer(self._have, self._bounds.least)
         self._settles()
         self._manager = StateTransitionManager(self._timing, self, now_ms)
 
@@ -91,7 +93,7 @@ class Rescaling:
         """The SparkContext is gone: what somebody has asked for holds from the start of the next one."""
         ended = self._end(self._have, why) if self._wanted is not None else []
         if self._pending is not None:
-            self._take_bounds(*self._pending, ran_with=max(1, self._have))
+            self._take_bounds(*self._pending, _if_fewer(self._have, self._pending[0]))
         self._manager = None
         self._jobs.clear()
         self._moves.begin_anew()
@@ -100,7 +102,7 @@ class Rescaling:
         return ended
 
     def request(self, least: int, most: int, now_ms: int, ran_with: int = 0) -> list[Command]:
-        """Other bounds are asked for; ``ran_with``: in an earlier attempt, which ran with so many before they held."""
+        """Other bounds are asked for; ``ran_with``: an earlier attempt ran with so many, and never had the least."""
         self._pending = (least, most)
         if self._manager is None or self._changes_nothing:
             return self._hold(now_ms, ran_with)
@@ -120,11 +122,11 @@ class Rescaling:
         if self._pending is None:
             return []
         least, most = self._pending
-        goal = self._take_bounds(least, most, ran_with)
+        goal = self._take_bounds(least, most, ran_with if self._manager is None else self.ran_with)
         # With fewer than the most dynamic allocation lets executors go itself.
         return self._dismiss_surplus(now_ms) if goal == most else []
 
-    def _take_bounds(self, least: int, most: int, ran_with: int = 0) -> int:
+    def _take_bounds(self, least: int, most: int, ran_with: int) -> int:
         """Let bounds hold; returns how many executors are asked for from now on."""
         self._pending = None
         self._bounds.change(least, most, ran_with)
@@ -196,6 +198,18 @@ class Rescaling:
 
     # what is told
 
+    @property
+    def asked(self) -> bool:
+        """Whether bounds that are asked for do not hold yet."""
+        return self._pending is not None
+
+    @property
+    def ran_with(self) -> int:
+        """With how many executors the job runs, if it never had the least that was asked for last; else 0."""
+        if self._pending is None:
+            return self._bounds.ran_with
+        return _if_fewer(self._containers.count("running"), self._pending[0])
+
     def waits_for(self) -> tuple[str, int | None]:
         """Words for the wait of a change, with its latest end; empty when no change is asked for."""
         if self._manager is None or self._manager.transitioning:
@@ -245,7 +259,7 @@ class Rescaling:
         ended = self._end(have, "given up for other bounds") if self._wanted is not None else []
         # Executors beyond the old target that still wait until they may go are no longer counted.
         before = min(have, self._containers.target)
-        goal = self._take_bounds(*self._pending)
+        goal = self._take_bounds(*self._pending, self.ran_with)
         begun = self._begin("new requirements", goal, before, now_ms)
         self._peak = goal
         return [*ended, *begun, *self._dismiss_surplus(now_ms)]
@@ -338,6 +352,10 @@ def _timing(options: ResourcesSettings) -> Timing:
         stabilization_ms=options.rescale_stabilization_ms,
         max_delay_ms=None if max_delay_ms == _OFF_MS else max_delay_ms,
     )
+
+
+def _if_fewer(have: int, least: int) -> int:
+    return max(1, have) if have < least else 0
 
 
 def _is_trigger(event: ev.Event) -> bool:

@@ -30,13 +30,13 @@ class Bounds:
         """The bounds of dynamic allocation; None when it is off."""
         self._initial = self._asked = settings.initial_executors
         self._changed = False
-        self._ran_with = 0
-        """With how many executors the job ran before these bounds, if it never had their least; 0: it has."""
+        self.ran_with = 0
+        """With how many executors the job runs, or ran until its driver ended, if it never had the least; else 0."""
 
     @property
     def to_start(self) -> int:
         """The least to start with. A job that has run starts again with as many as before: its least may never come."""
-        return min(self.least, self._ran_with or self.least)
+        return min(self.least, self.ran_with or self.least)
 
     @property
     def expected(self) -> int:
@@ -54,18 +54,15 @@ class Bounds:
         return self.hold_start
 
     def change(self, least: int, most: int, ran_with: int = 0) -> None:
-        """Somebody wants others while the application runs.
-
-        ``ran_with``: with how many executors the job ran until its driver ended, and these did not hold yet.
-        """
+        """Somebody wants others while the application runs."""
         self.least, self.most = least, most
-        self._ran_with = ran_with
+        self.ran_with = ran_with
         self.given = self._changed = True
 
     def met_by(self, have: int) -> None:
         """The job runs with so many executors."""
         if have >= self.least:
-            self._ran_with = 0
+            self.ran_with = 0
 
     def goal(self, asked: int | None = None) -> int:
         """How many executors to ask for; ``asked``: what Spark wants now."""

@@ -162,7 +162,7 @@ class CloseGate(Command, frozen=True):
 class ChangeBounds(Command, frozen=True):
     """At least and at most so many executors are to be there from now on; ``reason`` says when it takes effect.
 
-    ``ran_with``: the job runs with so many executors until then; 0: it takes effect at once.
+    ``ran_with``: the job runs with so many executors, and never had the least; 0: it had. Told again when that changes.
     """
 
     least: int

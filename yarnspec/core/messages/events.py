@@ -152,7 +152,7 @@ class ScaleRequested(Event, frozen=True):
     """Somebody wants at least and at most so many executors from now on; ``earlier``: in an earlier attempt.
 
     ``force``: although the hosts that are known have not room for the least. ``ran_with``: the earlier attempt ran with
-    so many executors, and these bounds did not take effect in it; 0: they did.
+    so many executors, and never had the least; 0: it had.
     """
 
     least: int

@@ -217,7 +217,7 @@ class Simulation:
                 # A block that yarnspec wanted itself is no wish of the scenario's.
                 case cm.RefuseBlock(kind="block") | cm.RefuseScale() if wish := _said(event):
                     self._unmet.append(Unmet(now_ms - START_MS, wish, f"refused: {command.reason}"))
-                case cm.ChangeBounds(least=least, most=most):
+                case cm.ChangeBounds(least=least, most=most) if isinstance(event, ev.ScaleRequested):
                     self._scaled_ms, self._bounds_asked = now_ms - START_MS, f"{least} to {most} executors"
                 case cm.EnterPhase(waits_for=waits_for) if not isinstance(event, ev.DriverStopping):
                     self._waits_for = waits_for
