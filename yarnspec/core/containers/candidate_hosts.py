@@ -249,6 +249,9 @@ class CandidateHosts:
 
     def uneven(self, executors: Counter[str], movable: Counter[str]) -> tuple[str, ...]:
         """The hosts that have one of these executors too many, once for each that is movable."""
+        most = max((executors[host] for host in movable), default=0)
+        if all(most - executors[host] <= 1 for host in self.usable):
+            return ()  # whatever room they have
         loads = self._loads_of(self.ours(), executors, self._profiles.usual, {})
         return uneven(loads, self._limit, movable=movable)
 
