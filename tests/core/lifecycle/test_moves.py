@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.lifecycle.test_rescaling import QUIET, RESCALE, S, asked, holds, scale, stage_ends
 from tests.core.world import HOSTS, START_MS, World, of, only
-from yarnspec.core.containers.placement_model import HostLoad, uneven
+from yarnspec.core.containers import candidate_hosts
+from yarnspec.core.containers.placement_model import MOST_MOVED, HostLoad, uneven
+from yarnspec.core.containers.placing import SPREAD_TIMER
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import (
     AskHeldBlocks,
@@ -19,8 +23,10 @@ from yarnspec.core.messages.commands import (
     Command,
     EndRescale,
     KeepSurplus,
+    RelaxPlacement,
     ReleaseContainer,
     RequestContainers,
+    UpdatePlacement,
     UpdateTaskBlocks,
 )
 from yarnspec.core.messages.settings import ResourcesSettings
@@ -30,10 +36,15 @@ SIZE_MB = 1408
 
 def report(*free: int) -> ev.HostsReported:
     """Hosts that have so much left."""
+    return free_on(dict(zip(HOSTS, free, strict=False)))
+
+
+def free_on(free: dict[str, int]) -> ev.HostsReported:
+    """Hosts with these names that have so much left."""
     return ev.HostsReported(
         hosts=tuple(
             ev.HostReport(host=host, memory_mb=8 * SIZE_MB, free_memory_mb=count * SIZE_MB)
-            for host, count in zip(HOSTS, free, strict=False)
+            for host, count in free.items()
         )
     )
 
@@ -369,6 +380,82 @@ def test_one_that_spark_lets_go_meanwhile_is_replaced_by_the_one_that_comes() ->
     assert asked(came) == ["3"]
     assert only(EndRescale, came).why == "1 executor moved"
     assert (world.view().running, world.view().wanted) == (5, 0)
+
+
+def test_a_host_that_once_gave_nothing_takes_executors_after_a_while_though_nothing_is_asked_for() -> None:
+    world = World(initial_executors=4, resources=ResourcesSettings())
+    world.start(report=False)
+    world.tell(report(8, 8))
+    world.driver_ready()
+    placed = only(UpdatePlacement, world.commands)
+    world.tell(ev.PlacementAcknowledged(version=placed.version))
+    world.run(*(one.id for one in placed.wanted if one.hosts == HOSTS[:1]), host=HOSTS[0])
+    due_ms = world.negotiator._timers.due_ms(SPREAD_TIMER)
+    assert due_ms is not None
+    assert only(RelaxPlacement, world.fire(SPREAD_TIMER, due_ms)).hosts == HOSTS[1:2]
+    world.run(*(one.id for one in placed.wanted if one.hosts != HOSTS[:1]), host=HOSTS[0])
+    world.tell(ev.JobStarted(job=0, stages=(0,)))
+    world.tell(report(4, 8), 40 * S)
+    stage_ends(world, S)
+    assert world.negotiator._timers.due_ms(RESCALE) is None
+    stage_ends(world, 60 * S)  # the host has been silent for long enough
+    stage_ends(world, S)
+    world.fire(RESCALE, world.now_ms + 60 * S)
+    assert asked(stage_ends(world, S)) == ["4", "3"]
+
+
+def test_fullest_hosts_on_which_nobody_may_move_do_not_keep_others_from_it() -> None:
+    full = [f"full{number:02}" for number in range(MOST_MOVED + 4)]
+    empty = [f"empty{number:02}" for number in range(len(full))]
+    world = World(initial_executors=2 * len(full), resources=ResourcesSettings())
+    world.start(report=False)
+    world.tell(free_on(dict.fromkeys(full, 2)))
+    world.driver_ready()
+    host_of = {one.id: one.hosts[0] for one in only(UpdatePlacement, world.commands).wanted}
+    for executor_id, host in host_of.items():
+        world.run(executor_id, host=host)
+    world.tell(ev.JobStarted(job=0, stages=(0,)))
+    world.now_ms = START_MS + 100 * S
+    world.tell(free_on(dict.fromkeys(full, 0)))
+    world.tell(free_on(dict.fromkeys(full, 0) | dict.fromkeys(empty, 2)))
+    asked_on: list[set[str]] = []
+    for _ in range(2):
+        world.commands.clear()
+        world.fire(RESCALE, world.now_ms + 60 * S)
+        stage_ends(world, S)
+        asked_on.append({host_of[one] for one in asked(world.commands)})
+        all_hold_something(world)
+    assert [len(hosts) for hosts in asked_on] == [MOST_MOVED, 4]
+    assert asked_on[0] | asked_on[1] == set(full)
+
+
+def test_the_hosts_are_looked_at_again_only_when_something_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int] = []
+
+    def counted(hosts: Iterable[HostLoad], *args: Any, **kwargs: Any) -> tuple[str, ...]:
+        looks.append(1)
+        return uneven(hosts, *args, **kwargs)
+
+    monkeypatch.setattr(candidate_hosts, "uneven", counted)
+    world = uneven_job()
+    world.tell(report(4, 8))
+    before = len(looks)
+    for _ in range(3):
+        world.tell(ev.PendingExplained(reason=""), S)
+    assert len(looks) == before
+    world.tell(report(4, 8, 8), S)
+    assert len(looks) == before + 1
+    world.fire(RESCALE, START_MS + 160 * S)
+    stage_ends(world, S)
+    assert all_hold_something(world) == 4
+    before = len(looks)
+    for _ in range(3):
+        world.tell(ev.PendingExplained(reason=""), S)
+    assert len(looks) == before
+    world.lose("4", -100, host=HOSTS[0])
+    world.run("5", host=HOSTS[0])
+    world.fire(RESCALE, world.now_ms + 61 * S)
+    assert asked(stage_ends(world, S)) == ["5"]
 
 
 LOADS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import msgspec
 import pytest
 
 from tests.core.world import HOSTS, START_MS, World, names, of, only
+from yarnspec.core.copies.speculation import EXTRA_CONTAINERS_TIMER
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages.commands import (
@@ -182,6 +184,31 @@ def test_fewer_executors_take_no_new_task_and_go_when_they_hold_nothing() -> Non
     assert "map outputs" in only(KeepSurplus, kept).reason
     assert only(UpdateTaskBlocks, kept).executors == ()
     assert not of(ReleaseContainer, kept)
+
+
+def asked_in_minutes(world: World, minutes: int, held: int) -> list[int]:
+    """After which minutes the driver is asked about the surplus executor, and says that it holds something."""
+    found = []
+    for minute in range(1, minutes + 1):
+        answer = world.fire(EXTRA_CONTAINERS_TIMER, world.now_ms + 60 * S)
+        for executor_id in asked(answer):
+            found.append(minute)
+            holds(world, executor_id, held)
+    return found
+
+
+def test_one_that_holds_something_is_asked_ever_more_rarely_until_a_job_ends_and_told_of_once() -> None:
+    world = executing(3)
+    scale(world, 1, 2)
+    stage_ends(world)
+    holds(world, "3", 2)
+    pauses = [after - before for before, after in itertools.pairwise([0, *asked_in_minutes(world, 300, 2)])]
+    assert pauses == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+    assert len(of(KeepSurplus, world.commands)) == 1
+    assert asked(world.tell(ev.JobEnded(job=0))) == ["3"]
+    holds(world, "3", 2)
+    assert asked_in_minutes(world, 3, ev.ONLY_MAP_OUTPUTS) == [1, 2, 3]  # these keep it for some minutes only
+    assert len(of(KeepSurplus, world.commands)) == 2
 
 
 def two_leave(world: World) -> None:

@@ -104,6 +104,8 @@ class CandidateHosts:
         self._reports: Mapping[str, HostReport] = {}
         self._reports_before: Mapping[str, HostReport] = {}
         self._silence_ms = _SILENT_WAITS * settings.placement.spread_wait_ms
+        self.changes = 0
+        """Grows with new reports and other blocks, and when a host falls silent or may be asked again."""
         self._silent: dict[tuple[str, int], _Silence] = {}
         """The hosts that gave no container of a profile."""
         self._application_id = ""
@@ -126,6 +128,7 @@ class CandidateHosts:
             return ""
         reported = seen[0] != self._seen[0]
         self._seen = seen
+        self.changes += 1
         reports = self._hosts.reports
         suited = {one.host for one in reports.values() if self._suits(one)}
         self.usable = (self._hosts.running & suited) - set(seen[1])
@@ -244,9 +247,13 @@ class CandidateHosts:
                     turn=self._turn(host),
                 )
 
-    def uneven(self, executors: Counter[str]) -> tuple[str, ...]:
-        """The hosts that have one of these executors too many, once for each."""
-        return uneven(self._loads_of(self.ours(), executors, self._profiles.usual, {}), self._limit)
+    def uneven(self, executors: Counter[str], movable: Counter[str]) -> tuple[str, ...]:
+        """The hosts that have one of these executors too many, once for each that is movable."""
+        most = max((executors[host] for host in movable), default=0)
+        if all(most - executors[host] <= 1 for host in self.usable):
+            return ()  # whatever room they have
+        loads = self._loads_of(self.ours(), executors, self._profiles.usual, {})
+        return uneven(loads, self._limit, movable=movable)
 
     def note_silent(self, hosts: set[str], profile: int, now_ms: int) -> bool:
         """These hosts gave no container of this size; whether that is laid to them.
@@ -255,6 +262,7 @@ class CandidateHosts:
         that were silent before.
         """
         size, ours = self._profiles.of(profile), self.ours()
+        self.changes += 1
         blamed = any(self.room(host, size, ours) > 0 for host in self.usable - hosts)
         if blamed:
             there = ours.of_profile(profile)
@@ -266,7 +274,10 @@ class CandidateHosts:
 
     def forget_old_silence(self, now_ms: int) -> None:
         """Hosts that were silent long ago have room again."""
-        self._silent = {key: silence for key, silence in self._silent.items() if now_ms < silence.until_ms}
+        over = [key for key, silence in self._silent.items() if silence.until_ms <= now_ms]
+        for key in over:
+            del self._silent[key]
+        self.changes += bool(over)
 
     def _turn(self, host: str) -> int:
         if host not in self._turns:

@@ -84,6 +84,10 @@ class ExecutorTable:
         """How many executors of the usual size are in one of these states."""
         return self._rows.count(*states)
 
+    def count_ordinary(self, *states: State) -> int:
+        """How many of them count towards the target."""
+        return self._rows.count(*states, extra=False)
+
     def count_of(self, profile: int) -> int:
         """How many executors of this profile are there or to come."""
         return self._rows.count(*_LIVE, extra=False, profile=profile)
@@ -287,7 +291,7 @@ class ExecutorTable:
 
     def spare_surplus(self) -> tuple[str, ...]:
         """Count the newest surplus executors beside the target from now on. Returns their ids."""
-        surplus = self._rows.count("allocated", "running", extra=False) - self.wanted
+        surplus = self.count_ordinary("allocated", "running") - self.wanted
         newest = [row for row in self.rows[::-1] if row.state in ("allocated", "running") and row.ordinary]
         return self.be_surplus(tuple(row.executor_id for row in newest[: max(0, surplus)]))
 

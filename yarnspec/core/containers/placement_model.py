@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -170,24 +171,32 @@ def shares(tasks: Mapping[str, int], total: int, executors: int) -> dict[str, fl
     return {host: count * executors / total for host, count in tasks.items()}
 
 
-def uneven(hosts: Iterable[HostLoad], max_per_host: int | None = None, most: int = MOST_MOVED) -> tuple[str, ...]:
+def uneven(
+    hosts: Iterable[HostLoad],
+    max_per_host: int | None = None,
+    most: int = MOST_MOVED,
+    movable: Mapping[str, int] | None = None,
+) -> tuple[str, ...]:
     """The hosts that have an executor more than spreading would give them, once for each such executor.
 
     Each of these executors could move to a host with room that then has no more than the one it left. At most ``most``
-    are named, the fullest hosts first.
+    are named, the fullest hosts first, and none more often than it has ``movable`` executors. None: all may move.
     """
     loads = list(hosts)
+    left = Counter({one.host: one.containers for one in loads} if movable is None else movable)
     sources: list[str] = []
-    while loads and len(sources) < most:
+    while len(sources) < most:
         open_ones = [one for one in loads if one.room > 0 and (max_per_host is None or one.places_left(max_per_host))]
-        if not open_ones:
+        full_ones = [one for one in loads if left[one.host] > 0]
+        if not open_ones or not full_ones:
             break
         emptiest = min(open_ones, key=lambda one: one.rank)
-        fullest = max(loads, key=lambda one: (one.containers, one.rank))
+        fullest = max(full_ones, key=lambda one: (one.containers, one.rank))
         if fullest.containers - emptiest.containers <= 1:
             break
         fullest.containers -= 1
         emptiest.containers += 1
         emptiest.room -= 1
+        left[fullest.host] -= 1
         sources.append(fullest.host)
     return tuple(sources)

@@ -30,7 +30,7 @@ from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.containers.placement_model import MOST_NAMED, STEPS, HostLoad, Loads, Step, deal, uneven
 from yarnspec.core.containers.profiles import USUAL
 from yarnspec.core.messages.commands import Command, PlacementRule, RelaxPlacement, WantedContainer, Warn
-from yarnspec.core.messages.events import HostReport
+from yarnspec.core.messages.events import ExecutorProfile, HostReport
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.messages.timers import Timers
 from yarnspec.units import counted
@@ -79,6 +79,8 @@ class Placing:
         """What was last told of hosts on which containers did not come, and of which containers."""
         self._not_asked = (0, "")
         self._due_ms: int | None = None
+        self._uneven_at: tuple[int, int, ExecutorProfile, frozenset[str]] | None = None
+        self._uneven: tuple[str, ...] = ()
         self._came_ms: dict[int, int] = {}
         """When the last container came of those that are due at one time."""
 
@@ -127,6 +129,7 @@ class Placing:
 
     def settle(self, now_ms: int) -> list[Command]:
         """Place what has no place, and relax what has waited for long enough."""
+        self._candidates.forget_old_silence(now_ms)
         self._look_at_hosts()
         late = self._take_late(now_ms)
         changes = self._containers.changes
@@ -141,7 +144,6 @@ class Placing:
             if self._hosts_changed or self._asks.changed or self._asks.overdrawn:
                 self._deal()
             return [] if self._due_ms is None or now_ms < self._due_ms else self._next_look()
-        self._candidates.forget_old_silence(now_ms)
         roomless: list[Ask] = []
         # Profiles that need the most resource types find the fewest hosts, and choose first.
         for profile in sorted({ask.wanted.profile for ask in unplaced}, key=self._by_choice):
@@ -264,8 +266,11 @@ class Placing:
     def _misplaced(self, ask: Ask) -> bool:
         return bool(ask.named) and self._candidates.usable.isdisjoint(ask.named)
 
-    def uneven(self) -> tuple[str, ...]:
+    def uneven(self, staying: frozenset[str]) -> tuple[str, ...]:
         """The hosts that have an executor too many, once for each; none without spreading, or while some are asked for.
+
+        A host whose executors are all ``staying`` is not named. The answer is kept as long as the executors, the hosts
+        and who stays are the same: how slow hosts are only decides among those that are equally full.
 
         Executors that are required on a host stay there: with saved outputs to wait for nothing is uneven. Those that
         are near data of waiting tasks stay, too.
@@ -273,8 +278,13 @@ class Placing:
         self._look_at_hosts()
         if not self._options.spread or self._asks.all or self._profiles.local_tasks(USUAL) is not None:
             return ()
-        there = Counter(row.host for row in self._containers.rows if row.state == "running" and row.ordinary)
-        return self._candidates.uneven(there)
+        at = (self._containers.changes, self._candidates.changes, self._profiles.usual, staying)
+        if at != self._uneven_at:
+            rows = [row for row in self._containers.rows if row.state == "running" and row.ordinary]
+            there = Counter(row.host for row in rows)
+            movable = Counter(row.host for row in rows if row.executor_id not in staying)
+            self._uneven_at, self._uneven = at, self._candidates.uneven(there, movable)
+        return self._uneven
 
     # one ask
 

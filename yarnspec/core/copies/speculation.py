@@ -495,6 +495,7 @@ class Speculation:
         commands = self.speculative_containers.look(self.copies.waiting, now_ms)
         # While stages run each pass looks.
         next_ms = None if self._timers.wanted(JUDGE_TIMER) else self.speculative_containers.next_look_ms(now_ms)
-        if next_ms is not None and not self._timers.wanted(EXTRA_CONTAINERS_TIMER):
+        due_ms = self._timers.due_ms(EXTRA_CONTAINERS_TIMER)
+        if next_ms is not None and (due_ms is None or next_ms < due_ms):
             commands.append(self._timers.set(EXTRA_CONTAINERS_TIMER, next_ms, "an extra container is idle"))
         return commands

@@ -18,7 +18,8 @@ data are lost. Else it takes tasks again, and the driver is asked once more afte
 
 Executors that are left over when the number is made smaller are given back as well, the busy ones among them. The
 driver is asked first what they hold, while they take tasks. Only those that hold nothing take no new task from then on.
-When they are idle they are asked again as above.
+When they are idle they are asked again as above. For one that holds something the next pause is twice as long, up to an
+hour, as long as no job ends.
 
 Cached or locally checkpointed data keep the container as long as they are there: only the program knows when they end.
 Map outputs keep it as long as Spark has not forgotten their shuffles, however their attempts and jobs ended. The next
@@ -31,7 +32,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from yarnspec.core.blocking.blocklist import Blocklist
 from yarnspec.core.blocking.blocks import WIDE
@@ -52,8 +53,8 @@ _MOST_PER_EPOCH = IDS_PER_EPOCH // 100
 """Executor ids are limited, and the ordinary executors need them more."""
 _LOOKED_AT = 100
 """How many waiting copies one pass looks at, the oldest first. Their containers serve the later ones, too."""
-_ASK_AGAIN_MS = 60_000
-"""How long after an executor was found to hold data the driver is asked again."""
+_ASK_AGAIN_MS, _LONGEST_PAUSE_MS = 60_000, 60 * 60_000
+"""How long after an executor was found to hold data the driver is asked again, for the first time and at most."""
 OUTPUTS_KEPT_MS = 5 * 60_000
 """Map outputs keep an executor so long after the last job: as long as Spark lets one query broadcast between jobs."""
 
@@ -70,7 +71,12 @@ class _Extra:
     idle_since_ms: int | None = None
     barred_ms: int = 0
     """When it was told to take no new task, or was last seen to run one since."""
-    ask_again_ms: int = 0
+    kept_ms: int | None = None
+    """When the driver last said that it holds something."""
+    pause_ms: int = _ASK_AGAIN_MS
+    """How long after that it is asked again, if no job ends."""
+    told: set[str] = field(default_factory=set)
+    """What was told to keep it."""
     empty: bool = False
     """It held nothing when the driver was asked, while it took tasks."""
 
@@ -262,10 +268,10 @@ class SpeculativeContainers:
         if one is None or one.empty or row.state != "running" or row.executor_id in self._asked_ms:
             return None
         if one.dismissed and not row.leaving:
-            return one.ask_again_ms
+            return self._ask_again_ms(one)
         if one.idle_since_ms is None:
             return None
-        return max(one.idle_since_ms + self._patience_ms(one), one.ask_again_ms)
+        return max(one.idle_since_ms + self._patience_ms(one), self._ask_again_ms(one))
 
     def _bar_empty(self, rows: Iterable[Executor], now_ms: int) -> None:
         """Let those leave that held nothing while they worked, all at once: each list for Spark is a whole one."""
@@ -284,7 +290,7 @@ class SpeculativeContainers:
             one.idle_since_ms, one.barred_ms = None, now_ms
         elif one.idle_since_ms is None:
             one.idle_since_ms = now_ms
-        if one.empty or row.executor_id in self._asked_ms or now_ms < one.ask_again_ms:
+        if one.empty or row.executor_id in self._asked_ms or now_ms < self._ask_again_ms(one):
             return []
         if one.dismissed and not row.leaving:
             self._asked_at_work.add(row.executor_id)
@@ -330,13 +336,28 @@ class SpeculativeContainers:
         return []
 
     def _keep(self, row: Executor, one: _Extra, held: int, now_ms: int) -> list[Command]:
-        one.ask_again_ms = now_ms + _ASK_AGAIN_MS
+        one.pause_ms = min(2 * one.pause_ms, _LONGEST_PAUSE_MS) if self._still_keeps(one, held) else _ASK_AGAIN_MS
+        one.kept_ms = now_ms
         self._containers.stay(row)
-        if not one.dismissed:
-            return []
         what = "map outputs" if held == ONLY_MAP_OUTPUTS else "cached data, or the driver did not say"
-        said = f"it holds {what}, which may still be read; it takes tasks and is asked again in a minute"
+        if not one.dismissed or what in one.told:
+            return []
+        one.told.add(what)
+        said = f"it holds {what}, which may still be read; it takes tasks and is asked again later"
         return [KeepSurplus(executor_id=row.executor_id, reason=said)]
+
+    def _still_keeps(self, one: _Extra, held: int) -> bool:
+        """Whether a surplus executor was kept before, and nothing has happened since then that could let it go.
+
+        Without a job map outputs keep it for a while only.
+        """
+        again = one.dismissed and one.kept_ms is not None and not self._jobs.ended_since(one.kept_ms)
+        return again and (held != ONLY_MAP_OUTPUTS or bool(self._jobs.running))
+
+    def _ask_again_ms(self, one: _Extra) -> int:
+        if one.kept_ms is None:
+            return 0
+        return one.kept_ms + (_ASK_AGAIN_MS if self._jobs.ended_since(one.kept_ms) else one.pause_ms)
 
     def _give_back(self, row: Executor, one: _Extra, held: int, now_ms: int) -> list[Command]:
         """Release an executor. Until it is gone it takes no task, which would run twice."""

@@ -54,7 +54,7 @@ class ApplicationPhase:
         timers: Timers,
         dismiss: Callable[[tuple[str, ...], int], list[Command]],
         suits: Callable[[ev.HostReport], bool],
-        uneven: Callable[[], tuple[str, ...]],
+        uneven: Callable[[frozenset[str]], tuple[str, ...]],
     ) -> None:
         self._settings = settings
         self._lifecycle = lifecycle

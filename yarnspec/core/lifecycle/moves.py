@@ -36,8 +36,8 @@ class _Peace:
 class Moves:
     """The executors that move now.
 
-    ``uneven`` names the hosts that have an executor too many, once for each such executor. ``dismiss`` is called with
-    executors that are to go.
+    ``uneven`` names the hosts that have an executor too many, once for each such executor. It is told which executors
+    stay where they are. ``dismiss`` is called with executors that are to go.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Moves:
         settings: Settings,
         bounds: Bounds,
         containers: ExecutorTable,
-        uneven: Callable[[], tuple[str, ...]],
+        uneven: Callable[[frozenset[str]], tuple[str, ...]],
         dismiss: Callable[[tuple[str, ...], int], list[Command]],
     ) -> None:
         self._enabled = settings.resources.move_executors
@@ -56,9 +56,12 @@ class Moves:
         self._asked: set[str] = set()
         self._refused: dict[str, bool] = {}
         """The executors that did not move, and whether a job has ended since then."""
+        self._staying: frozenset[str] | None = None
+        """The same executors; None: other ones than before."""
         self._said: set[tuple[str, int]] = set()
         self._peace: dict[str, _Peace] = {}
         self._leaving: list[str] = []
+        self._were_worth_it = False
         self.moved = 0
 
     @property
@@ -74,23 +77,27 @@ class Moves:
     @property
     def all_there(self) -> bool:
         """Whether no executor is missing."""
-        # Counted exactly only when there may be enough: a burst may bring thousands.
-        wanted = self._containers.wanted
-        return self._containers.count("running") >= wanted and self._there == wanted
+        return self._there == self._containers.wanted
 
     def worth_it(self) -> bool:
         """Whether all executors are there, and some lie unevenly that are not known to hold anything."""
         # With dynamic allocation Spark ends idle executors itself, and asks for others.
         if not self._enabled or self._bounds.dynamic or self.under_way or not self.all_there:
             return False
-        return any(self._next_on(host) is not None for host in self._uneven())
+        return bool(self._sources())
 
     def begin(self) -> list[Command]:
         """Ask the driver what the newest executors on the fullest hosts hold."""
         self.moved = 0
-        return [command for host in self._uneven() for command in self._ask_on(host)]
+        return [command for host in self._sources() for command in self._ask_on(host)]
 
-    def freed(self, event: ev.Event, now_ms: int) -> bool:
+    def more_may(self, event: ev.Event, now_ms: int) -> bool:
+        """Whether an executor may move that could not before: by what it held, or as a host takes containers again."""
+        freed = self._free(event, now_ms)
+        before, self._were_worth_it = self._were_worth_it, self.worth_it()
+        return freed or (self._were_worth_it and not before)
+
+    def _free(self, event: ev.Event, now_ms: int) -> bool:
         """Forget who held something, once a job has ended and the host's peace is over. Returns whether anybody did."""
         if isinstance(event, ev.JobEnded):
             self._refused = dict.fromkeys(self._refused, True)
@@ -98,6 +105,7 @@ class Moves:
         freed = [one for one, host in hosts.items() if host not in self._peace or self._peace[host].until_ms <= now_ms]
         for executor_id in freed:
             del self._refused[executor_id]
+            self._staying = None
         return bool(freed)
 
     def look(self, event: ev.Event, now_ms: int) -> list[Command]:
@@ -120,6 +128,7 @@ class Moves:
         # What kept these where they are has nothing to do with the end of a job.
         there = (row.executor_id for row in self._containers.rows if row.host in hosts)
         self._refused = dict.fromkeys(there, True) | self._refused
+        self._staying = None
         self.forget()
         surplus = self._containers.spare_surplus()
         return self._dismiss(surplus, now_ms) if surplus else []
@@ -134,12 +143,19 @@ class Moves:
         """The next driver has other executors."""
         self.forget()
         self._refused.clear()
+        self._staying = None
         self._said.clear()
         self._peace.clear()
 
     @property
     def _there(self) -> int:
-        return sum(row.state == "running" and row.ordinary for row in self._containers.rows)
+        return self._containers.count_ordinary("running")
+
+    def _sources(self) -> tuple[str, ...]:
+        """The hosts that have an executor too many, once for each that may be asked."""
+        if self._staying is None:
+            self._staying = frozenset(self._refused)
+        return self._uneven(self._staying)
 
     def _host_of(self, executor_id: str) -> str:
         row = self._containers.row(executor_id)
@@ -179,6 +195,7 @@ class Moves:
             self._containers.moving += 1
             return []
         self._refused[event.executor_id] = False
+        self._staying = None
         others = self._ask_on(host)
         if not any(self._host_of(one) == host for one in (*self._asked, *self._leaving)):
             self._leave_in_peace(host, now_ms)

@@ -56,7 +56,7 @@ class Rescaling:
         blocklist: Blocklist,
         timers: Timers,
         dismiss: Callable[[tuple[str, ...], int], list[Command]],
-        uneven: Callable[[], tuple[str, ...]],
+        uneven: Callable[[frozenset[str]], tuple[str, ...]],
     ) -> None:
         self._timing = _timing(settings.resources)
         self._bounds = bounds
@@ -157,7 +157,7 @@ class Rescaling:
     def _is_change(self, event: ev.Event, now_ms: int) -> bool:
         """Whether an event may have changed what the manager asks."""
         blocked, self._blocked = self._blocked, self._blocklist.hosts
-        freed, settled = self._moves.freed(event, now_ms), self._settles()
+        freed, settled = self._moves.more_may(event, now_ms), self._settles()
         return freed or settled or isinstance(event, ev.HostsReported) or blocked != self._blocked
 
     def _settles(self) -> bool:

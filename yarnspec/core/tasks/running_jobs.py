@@ -24,6 +24,10 @@ class Jobs:
         """For how long no job has run; 0 while one does."""
         return 0 if self._stages else now_ms - self._ended_ms
 
+    def ended_since(self, at_ms: int) -> bool:
+        """Whether a job has ended since then."""
+        return self._ended_ms >= at_ms
+
     def started(self, event: JobStarted) -> None:
         """A job began."""
         self._stages[event.job] = frozenset(event.stages)
