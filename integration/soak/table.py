@@ -56,7 +56,7 @@ If there is a job of one of these kinds, chaos fails. It then keeps the logs of 
 after all attempts is allowed and counted, too.
 
 Three programs take turns, in an order that `--seed` decides: a chain of shuffles of RDDs; DataFrames with a Python
-function, some of them with cached rows; and one that writes files, new ones, more of them, and in place of others. Of
+function; and one that writes files, new ones, more of them, and in place of others. Of
 the last one chaos compares each line that lies in HDFS afterwards, of the others what they print.
 
 Before the faults begin, four jobs run without any. The first one warms the cluster up; the others give the *undisturbed

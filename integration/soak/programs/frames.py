@@ -1,7 +1,7 @@
 """DataFrame jobs with a Python function, aggregations and a join: `frames.py SEED [PAUSE_S]`.
 
-One comes after the other. Spark plans each anew while it runs (AQE). Every second one keeps its rows in the cache, and
-reads them twice. Prints `{"round": n}` after each and `{"result": …}` at the end.
+One comes after the other. Spark plans each anew while it runs (AQE). Prints `{"round": n}` after each and
+`{"result": …}` at the end.
 """
 
 from __future__ import annotations
@@ -61,9 +61,8 @@ def main(seed: int, pause_s: float = PAUSE_S) -> None:
     for number in range(ROUNDS):
         factor, offset, modulus = constants(seed, number)
         rows = spark.range(0, ROWS, 1, TASKS).select(slowly("id").alias("id"))
-        others = rows.cache() if number % 2 else spark.range(ROWS)
         sums = rows.groupBy(((f.col("id") * factor + offset) % modulus).alias("key")).agg(f.sum("id").alias("total"))
-        counts = others.groupBy((f.col("id") % modulus).alias("key")).agg(f.count("*").alias("there"))
+        counts = spark.range(ROWS).groupBy((f.col("id") % modulus).alias("key")).agg(f.count("*").alias("there"))
         held.append(sums.join(counts, "key").orderBy("key"))
         rounds.append([(row["key"], row["total"], row["there"]) for row in held[-1].collect()])
         print(json.dumps({"round": number}), flush=True)
