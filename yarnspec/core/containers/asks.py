@@ -17,9 +17,8 @@ class Ask:
 
     ``avoid`` and ``required`` are its rules beside those that hold for all. ``step`` says how far spreading is relaxed
     for it. At ``due_ms`` it is relaxed further, if none of those comes meanwhile that are due with it; with None it is
-    not. ``waits``: it will be relaxed, and its time begins
-    when the ResourceManager has been told. ``placeless``: no host is below the limit, and nothing is asked for until
-    one is.
+    not. ``waits``: it will be relaxed, and its time begins when the ResourceManager has been told. ``placeless``: no
+    host is below the limit, and nothing is asked for until one is.
     """
 
     wanted: WantedContainer

@@ -328,22 +328,23 @@ class SpeculativeContainers:
         if not row.leaving and not one.dismissed:
             return []
         if self._keeps(event.count, now_ms):
-            return self._keep(row, one, event.count, now_ms)
+            return self._keep(row, one, event, now_ms)
         if not row.leaving:
             one.empty = True
         elif one.barred_ms < asked_ms and not self._table.running_on(executor_id):
             return self._give_back(row, one, event.count, now_ms)
         return []
 
-    def _keep(self, row: Executor, one: _Extra, held: int, now_ms: int) -> list[Command]:
-        one.pause_ms = min(2 * one.pause_ms, _LONGEST_PAUSE_MS) if self._still_keeps(one, held) else _ASK_AGAIN_MS
+    def _keep(self, row: Executor, one: _Extra, event: HeldBlocksTold, now_ms: int) -> list[Command]:
+        one.pause_ms = (
+            min(2 * one.pause_ms, _LONGEST_PAUSE_MS) if self._still_keeps(one, event.count) else _ASK_AGAIN_MS
+        )
         one.kept_ms = now_ms
         self._containers.stay(row)
-        what = "map outputs" if held == ONLY_MAP_OUTPUTS else "cached data, or the driver did not say"
-        if not one.dismissed or what in one.told:
+        if not one.dismissed or event.held in one.told:
             return []
-        one.told.add(what)
-        said = f"it holds {what}, which may still be read; it takes tasks and is asked again later"
+        one.told.add(event.held)
+        said = f"it holds {event.held}, which may still be read; it takes tasks and is asked again later"
         return [KeepSurplus(executor_id=row.executor_id, reason=said)]
 
     def _still_keeps(self, one: _Extra, held: int) -> bool:

@@ -58,7 +58,7 @@ class Moves:
         """The executors that did not move, and whether a job has ended since then."""
         self._staying: frozenset[str] | None = None
         """The same executors; None: other ones than before."""
-        self._said: set[tuple[str, int]] = set()
+        self._said: set[tuple[str, str]] = set()
         self._peace: dict[str, _Peace] = {}
         self._leaving: list[str] = []
         self._were_worth_it = False
@@ -203,12 +203,11 @@ class Moves:
 
     def _say_why(self, event: ev.HeldBlocksTold) -> list[Command]:
         """Say why one stays, if that was not said before."""
-        cause = (event.executor_id, ev.ONLY_MAP_OUTPUTS if event.count == ev.ONLY_MAP_OUTPUTS else 1)
+        cause = (event.executor_id, event.held)
         if cause in self._said:
             return []
         self._said.add(cause)
-        held = "map outputs" if event.count == ev.ONLY_MAP_OUTPUTS else "cached data, or the driver did not say"
-        said = f"it is not moved to an emptier host: it holds {held}, which may still be read"
+        said = f"it is not moved to an emptier host: it holds {event.held}, which may still be read"
         return [KeepSurplus(executor_id=event.executor_id, reason=said)]
 
     def _came(self, now_ms: int) -> list[Command]:

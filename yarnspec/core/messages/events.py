@@ -421,6 +421,11 @@ class HeldBlocksTold(Event, frozen=True):
     executor_id: str
     count: int
 
+    @property
+    def held(self) -> str:
+        """In words what it holds, if it holds something."""
+        return "map outputs" if self.count == ONLY_MAP_OUTPUTS else "cached data, or the driver did not say"
+
 
 class StageStarted(Event, frozen=True):
     """Spark submitted a stage attempt."""
