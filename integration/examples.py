@@ -20,7 +20,7 @@ class Runs(NamedTuple):
     says: str | None = ""
     """Part of its standard output, which is never empty; None: the driver prints nothing."""
     options: tuple[str, ...] = ()
-    """Of the submit; ``{archive}``: an archive of the files in MADE."""
+    """Of the submit; ``{archive}``: an archive of the files in MADE, ``{pandas}``: a directory with PANDAS."""
 
 
 class LeftOut(NamedTuple):
@@ -30,10 +30,16 @@ class LeftOut(NamedTuple):
 
 
 STREAMING = LeftOut("a stream: yarnspec runs batch jobs")
-NO_PANDAS = LeftOut("needs pandas, which is not installed with yarnspec")
 CONVERTERS = LeftOut("needs the jar of Spark's Scala examples, which the wheel does not have")
 # A task's long chain of RDDs overflows the stack of the quick JVMs that the tests use: so it does with spark-submit.
 DEEP = Runs(options=("--conf", "spark.executor.extraJavaOptions=-Xss4m"))
+
+# yarnspec does not need pandas, so it is not among what the tests install.
+PANDAS = ("pandas==2.3.3", "python-dateutil==2.9.0.post0", "pytz==2025.2", "six==1.17.0", "tzdata==2025.2")
+WITH_PANDAS = (
+    *("--conf", "spark.yarn.appMasterEnv.PYTHONPATH={pandas}"),
+    *("--conf", "spark.executorEnv.PYTHONPATH={pandas}"),
+)
 
 # The first pattern that fits an example counts.
 EXAMPLES: dict[str, Runs | LeftOut] = {
@@ -65,14 +71,14 @@ EXAMPLES: dict[str, Runs | LeftOut] = {
     "mllib/streaming_*": STREAMING,
     "mllib/word2vec.py": Runs("data/made/words.txt", "tea: "),
     "mllib/*": Runs(),
-    "sql/arrow.py": NO_PANDAS,
+    "sql/arrow.py": Runs(options=WITH_PANDAS),
     "sql/basic.py": Runs(says="Name: Justin"),
     "sql/datasource.py": LeftOut("reads files in Parquet and ORC that the wheel does not have, and a database"),
     # It loads a file of the driver's directory.
     "sql/hive.py": Runs(says="|238|val_238|", options=("--archives", "{archive}#examples")),
     "sql/jdbc.py": LeftOut("needs a database that all hosts reach"),
     "sql/streaming/*": STREAMING,
-    "sql/udtf.py": NO_PANDAS,
+    "sql/udtf.py": Runs(options=WITH_PANDAS),
     "streaming/*": STREAMING,
 }
 

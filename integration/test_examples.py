@@ -9,8 +9,10 @@ import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import Submit
-from integration.examples import DATA, DIRECTORY, EXAMPLES, MADE, names, pattern_of, running
+from integration.examples import DATA, DIRECTORY, EXAMPLES, MADE, PANDAS, names, pattern_of, running
+from integration.packages import install
 from integration.submitting import ONE_EXECUTOR
+from integration.tpch.data import made_once
 
 SIDE_BY_SIDE = 3
 BATCHES = -(-len(running()) // SIDE_BY_SIDE)
@@ -33,16 +35,22 @@ def archive(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def pandas() -> Path:
+    """A directory with PANDAS, which stays on this machine."""
+    return made_once(f"examples-{PANDAS[0]}", lambda place: install(place, *PANDAS))
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("batch", range(BATCHES))
-def test_examples_run_as_they_are(batch: int, submit: Submit, archive: Path) -> None:
+def test_examples_run_as_they_are(batch: int, submit: Submit, archive: Path, pandas: Path) -> None:
     """Those of a batch run side by side, each in an application of its own."""
     examples = list(running().items())[batch::BATCHES]
     submissions = [
         submit(
             str(DIRECTORY / name),
             *each.arguments.split(),
-            options=[*ONE_EXECUTOR, *(word.format(archive=archive) for word in each.options)],
+            options=[*ONE_EXECUTOR, *(word.format(archive=archive, pandas=pandas) for word in each.options)],
         )
         for name, each in examples
     ]

@@ -48,7 +48,7 @@ class Program:
 
 PROGRAMS = (
     Program("shuffles", shuffles.expected, 2.0),
-    Program("frames", frames.expected, 3.0),
+    Program("frames", frames.expected, 2.0),
     Program("files", files.expected, 2.5, writes=True),
 )
 

@@ -7,12 +7,10 @@ into a directory of their own, asked for the text, and removed.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
+from integration import packages
 from integration.tpch.data import generate, made_once
 
 TABLES = (
@@ -23,7 +21,6 @@ TABLES = (
 )  # fmt: skip
 SCALE = 0.05
 DUCKDB = "1.5.5"
-INSTALLING_TIMEOUT_S = 300
 TELLING = """
 import json, pathlib, sys
 import duckdb
@@ -32,10 +29,6 @@ connection = duckdb.connect()
 connection.execute(f"load '{extension}'")
 json.dump(dict(connection.execute("select query_nr, query from tpcds_queries()").fetchall()), sys.stdout)
 """
-
-
-class QueriesMissingError(Exception):
-    """The text of the queries could not be had; the message says why."""
 
 
 def tpcds_data(scale: float = SCALE) -> Path:
@@ -47,31 +40,13 @@ def tpcds_queries() -> dict[int, str]:
     """The text of each query, as DuckDB has it.
 
     Raises:
-        QueriesMissingError: the extension is not on this machine, and PyPI did not give it in time.
+        PackagesError: the extension is not on this machine, and PyPI did not give it in time.
     """
     kept = made_once(f"tpcds-queries-{DUCKDB}.json", _fetch)
     return {int(number): text for number, text in json.loads(kept.read_text()).items()}
 
 
 def _fetch(target: Path) -> None:
-    packages = [f"duckdb=={DUCKDB}", f"duckdb-extension-tpcds=={DUCKDB}"]
-    install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:"]
     with tempfile.TemporaryDirectory(dir=target.parent) as place:
-        _python(*install, "--target", place, *packages)
-        target.write_text(_python("-c", TELLING, place, PYTHONPATH=place))
-
-
-def _python(*arguments: str, **variables: str) -> str:
-    try:
-        done = subprocess.run(
-            [sys.executable, *arguments], env=os.environ | variables, stdin=subprocess.DEVNULL, capture_output=True,
-            text=True, timeout=INSTALLING_TIMEOUT_S, check=True,
-        )  # fmt: skip
-    except subprocess.SubprocessError as error:
-        said = getattr(error, "stderr", "") or ""
-        words = said if isinstance(said, str) else said.decode(errors="replace")
-        raise QueriesMissingError(
-            "the queries of TPC-DS come from PyPI once, by pip, and then stay in yarnspec's cache directory; "
-            f"this time: {error}\n{words.strip()[-2000:]}"
-        ) from error
-    return done.stdout
+        packages.install(Path(place), f"duckdb=={DUCKDB}", f"duckdb-extension-tpcds=={DUCKDB}")
+        target.write_text(packages.python("-c", TELLING, place, PYTHONPATH=place))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from integration.packages import PackagesError
 from integration.tpcds import data, queries
 
 EXCESS = """select sum(x) as "excess discount amount" from t limit 100;\n\n"""
@@ -38,6 +39,6 @@ def test_nothing_is_kept_and_the_reason_is_told_when_pip_fails(tmp_path: Path, m
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(subprocess, "run", fail)
-    with pytest.raises(data.QueriesMissingError, match=r"from PyPI once(?s:.*)no such host"):
+    with pytest.raises(PackagesError, match=r"from PyPI once(?s:.*)no such host"):
         data.tpcds_queries()
     assert list((tmp_path / "yarnspec").iterdir()) == []
