@@ -2,7 +2,8 @@
 
 Prints one JSON line per round (`round`, `hosts`, `containers`) and a last one (`rounds`, `wrong`: rounds with a wrong
 result). With `shuffled` what the tasks return goes through a shuffle first. With `forgotten` Spark forgets the shuffle
-after the round, and a job of one task runs while no executor holds map outputs. Gives up after twelve minutes.
+after the round, and a job of one task runs while no executor holds map outputs. Then nothing runs for one
+to five seconds, another number each time. It gives up after twelve minutes.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pyspark.sql import SparkSession
 
 LONGEST_S = 720
 PAUSE_S = 0.5
+LONGEST_FREE_S = 5
 
 
 def main(stop: Path, tasks: int, seconds: float, *, shuffled: bool, forgotten: bool) -> None:
@@ -52,7 +54,7 @@ def main(stop: Path, tasks: int, seconds: float, *, shuffled: bool, forgotten: b
             spark.sparkContext._jvm.System.gc()
             time.sleep(PAUSE_S)
             spark.sparkContext.parallelize([0], 1).count()
-            time.sleep(PAUSE_S)
+            time.sleep(rounds % LONGEST_FREE_S + 1)
     print(json.dumps({"rounds": rounds, "wrong": wrong}), flush=True)
     spark.stop()
 

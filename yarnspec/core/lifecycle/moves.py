@@ -3,7 +3,8 @@
 A host comes back, and the executors of a running job lie unevenly. An executor on one of the fullest hosts may move
 if it holds nothing that may still be read. The driver is asked first, for one executor of the host after another until
 one may move. One that holds something is asked about again only after a job has ended: then Spark may forget what it
-holds. Where no executor moves, the host also has peace for a while, each time for longer.
+holds. Where no executor moves, the host also has peace for a while. It is longer each time, but not where the executors
+hold map outputs only: Spark forgets these after some time.
 
 For each that may move one more executor is asked for, and the plan puts it on the emptiest host. When it has
 registered, the other one takes no new task, and goes when it is idle. So the job never has fewer executors than before,
@@ -22,7 +23,7 @@ from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import AskHeldBlocks, Command, KeepSurplus
 from yarnspec.core.messages.settings import Settings
 
-_FIRST_PEACE_MS, _LONGEST_PEACE_MS = 60_000, 60 * 60_000
+_FIRST_PEACE_MS, _LONGEST_PEACE_MS = 20_000, 60 * 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class Moves:
         """The same executors; None: other ones than before."""
         self._said: set[tuple[str, str]] = set()
         self._peace: dict[str, _Peace] = {}
+        self._again_ms: int | None = None
         self._leaving: list[str] = []
         self._were_worth_it = False
         self.moved = 0
@@ -78,6 +80,11 @@ class Moves:
     def all_there(self) -> bool:
         """Whether no executor is missing."""
         return self._there == self._containers.wanted
+
+    @property
+    def again_ms(self) -> int | None:
+        """When executors that did not move may be asked again; None: not before the end of a job, or there are none."""
+        return self._again_ms
 
     def worth_it(self) -> bool:
         """Whether all executors are there, and some lie unevenly that are not known to hold anything."""
@@ -101,12 +108,24 @@ class Moves:
         """Forget who held something, once a job has ended and the host's peace is over. Returns whether anybody did."""
         if isinstance(event, ev.JobEnded):
             self._refused = dict.fromkeys(self._refused, True)
-        hosts = {one: self._host_of(one) for one, ended in self._refused.items() if ended}
-        freed = [one for one, host in hosts.items() if host not in self._peace or self._peace[host].until_ms <= now_ms]
-        for executor_id in freed:
-            del self._refused[executor_id]
-            self._staying = None
-        return bool(freed)
+            self._again_ms = self._next_peace_ends_ms()
+        if self._again_ms is None or now_ms < self._again_ms:
+            return False
+        ended = [executor_id for executor_id, ended in self._refused.items() if ended]
+        for executor_id in ended:
+            if self._peace_ends_ms(executor_id) <= now_ms:
+                del self._refused[executor_id]
+        self._staying = None
+        self._again_ms = self._next_peace_ends_ms()
+        return True
+
+    def _next_peace_ends_ms(self) -> int | None:
+        return min((self._peace_ends_ms(one) for one, ended in self._refused.items() if ended), default=None)
+
+    def _peace_ends_ms(self, executor_id: str) -> int:
+        """Until when nobody on the executor's host is asked."""
+        peace = self._peace.get(self._host_of(executor_id))
+        return peace.until_ms if peace is not None else 0
 
     def look(self, event: ev.Event, now_ms: int) -> list[Command]:
         """Go on by an event: an answer of the driver, an executor that came, or one that ended."""
@@ -129,6 +148,7 @@ class Moves:
         there = (row.executor_id for row in self._containers.rows if row.host in hosts)
         self._refused = dict.fromkeys(there, True) | self._refused
         self._staying = None
+        self._again_ms = self._next_peace_ends_ms()
         self.forget()
         surplus = self._containers.spare_surplus()
         return self._dismiss(surplus, now_ms) if surplus else []
@@ -143,7 +163,7 @@ class Moves:
         """The next driver has other executors."""
         self.forget()
         self._refused.clear()
-        self._staying = None
+        self._staying = self._again_ms = None
         self._said.clear()
         self._peace.clear()
 
@@ -161,9 +181,10 @@ class Moves:
         row = self._containers.row(executor_id)
         return row.host if row is not None else ""
 
-    def _leave_in_peace(self, host: str, now_ms: int) -> None:
+    def _leave_in_peace(self, host: str, now_ms: int, longer: int = 2) -> None:
+        """Let nobody of the host be asked for a while; ``longer``: by how many times the next such while is longer."""
         for_ms = self._peace[host].next_ms if host in self._peace else _FIRST_PEACE_MS
-        self._peace[host] = _Peace(now_ms + for_ms, min(2 * for_ms, _LONGEST_PEACE_MS))
+        self._peace[host] = _Peace(now_ms + for_ms, min(longer * for_ms, _LONGEST_PEACE_MS))
 
     def _next_on(self, host: str) -> Executor | None:
         """The newest executor of a host that may be asked."""
@@ -198,7 +219,7 @@ class Moves:
         self._staying = None
         others = self._ask_on(host)
         if not any(self._host_of(one) == host for one in (*self._asked, *self._leaving)):
-            self._leave_in_peace(host, now_ms)
+            self._leave_in_peace(host, now_ms, 1 if event.count == ev.ONLY_MAP_OUTPUTS else 2)
         return [*self._say_why(event), *others]
 
     def _say_why(self, event: ev.HeldBlocksTold) -> list[Command]:

@@ -239,13 +239,15 @@ class Rescaling:
         return "", None
 
     def _until(self) -> list[Command]:
-        due_ms = self._manager.phase.due_ms if self._manager is not None and self.waits_for()[0] else None
+        waits_for = self.waits_for()[0]
+        due_ms = self._manager.phase.due_ms if self._manager is not None and waits_for else self._moves.again_ms
         if due_ms is None:
             self._timers.cancel(RESCALE_TIMER)
             return []
         if self._timers.due_ms(RESCALE_TIMER) == due_ms:
             return []
-        return [self._timers.set(RESCALE_TIMER, due_ms, self.waits_for()[0])]
+        said = waits_for or "executors that held something are asked again whether they may move"
+        return [self._timers.set(RESCALE_TIMER, due_ms, said)]
 
     # a rescale
 
