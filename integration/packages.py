@@ -1,4 +1,4 @@
-"""Packages from PyPI that yarnspec does not need, and one test or another does: in directories of their own."""
+"""Installs packages that only some tests need, each set into its own directory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _INSTALL = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-
 
 
 class PackagesError(Exception):
-    """What such packages are asked for could not be had; the message says why."""
+    """A package could not be installed, or a program that uses it failed; the message says why."""
 
 
 def install(place: Path, *packages: str) -> None:
@@ -39,7 +39,7 @@ def python(*arguments: str, **variables: str) -> str:
         said = getattr(error, "stderr", "") or ""
         words = said if isinstance(said, str) else said.decode(errors="replace")
         raise PackagesError(
-            "some tests take packages from PyPI once, by pip, and keep them in yarnspec's cache directory; "
+            "some tests install packages from PyPI once, and keep what they need of them in yarnspec's cache; "
             f"this time: {error}\n{words.strip()[-2000:]}"
         ) from error
     return done.stdout

@@ -35,22 +35,24 @@ def archive(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def pandas() -> Path:
-    """A directory with PANDAS, which stays on this machine."""
-    return made_once(f"examples-{PANDAS[0]}", lambda place: install(place, *PANDAS))
+def _filled_in(option: str, archive: Path) -> str:
+    """An option of an example; the packages of PANDAS are installed when the first one asks for them."""
+    if "{pandas}" in option:
+        there = made_once(f"examples-{'-'.join(PANDAS)}", lambda place: install(place, *PANDAS))
+        return option.format(pandas=there)
+    return option.format(archive=archive)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("batch", range(BATCHES))
-def test_examples_run_as_they_are(batch: int, submit: Submit, archive: Path, pandas: Path) -> None:
+def test_examples_run_as_they_are(batch: int, submit: Submit, archive: Path) -> None:
     """Those of a batch run side by side, each in an application of its own."""
     examples = list(running().items())[batch::BATCHES]
     submissions = [
         submit(
             str(DIRECTORY / name),
             *each.arguments.split(),
-            options=[*ONE_EXECUTOR, *(word.format(archive=archive, pandas=pandas) for word in each.options)],
+            options=[*ONE_EXECUTOR, *(_filled_in(word, archive) for word in each.options)],
         )
         for name, each in examples
     ]

@@ -38,7 +38,7 @@ from yarnspec.minicluster import MiniCluster
 HOSTS, EXECUTORS, AT_SPARKS_RATIO = 5, 5, 4
 TASKS, STAGES = 20, 10
 LATE_S = 8.0
-"""When YARN has the last host, about: its NodeManager is started sooner, by what a start took beforehand."""
+"""When YARN has the last host, about. Its NodeManager is started sooner by the time that one start took before."""
 REPEATS = 3
 TIMEOUT_S = 400
 POLL_S = 0.3
@@ -157,7 +157,7 @@ def as_expected(found: dict[Arm, list[Started]]) -> bool:
 
 
 def _tell(console: Console, found: dict[Arm, list[Started]]) -> None:
-    table = Table(title=f"{EXECUTORS} executors, the last of {HOSTS} hosts starts late; seconds since the submit")
+    table = Table(title=f"{EXECUTORS} executors, the last of {HOSTS} hosts comes late; seconds since the submit")
     for heading in (
         "",
         "first wave: uneven",

@@ -3,7 +3,7 @@
 Prints one JSON line per round (`round`, `hosts`, `containers`) and a last one (`rounds`, `wrong`: rounds with a wrong
 result). With `shuffled` what the tasks return goes through a shuffle first. With `forgotten` Spark forgets the shuffle
 after the round, and a job of one task runs while no executor holds map outputs. Then nothing runs for one
-to five seconds, another number each time. It gives up after twelve minutes.
+to five seconds, one more each time, then one again. It gives up after twelve minutes.
 """
 
 from __future__ import annotations

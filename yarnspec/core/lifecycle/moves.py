@@ -2,9 +2,8 @@
 
 A host comes back, and the executors of a running job lie unevenly. An executor on one of the fullest hosts may move
 if it holds nothing that may still be read. The driver is asked first, for one executor of the host after another until
-one may move. One that holds something is asked about again only after a job has ended: then Spark may forget what it
-holds. Where no executor moves, the host also has peace for a while. It is longer each time, but not where the executors
-hold map outputs only: Spark forgets these after some time.
+one may move. When all full hosts have had their turn the first one is asked about again. Before that a job must have
+ended: then Spark may forget what it needed.
 
 For each that may move one more executor is asked for, and the plan puts it on the emptiest host. When it has
 registered, the other one takes no new task, and goes when it is idle. So the job never has fewer executors than before,
@@ -14,7 +13,6 @@ and no task runs twice.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from yarnspec.core.containers.executor_rows import Executor
 from yarnspec.core.containers.executor_table import ExecutorTable
@@ -23,15 +21,8 @@ from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import AskHeldBlocks, Command, KeepSurplus
 from yarnspec.core.messages.settings import Settings
 
-_FIRST_PEACE_MS, _LONGEST_PEACE_MS = 20_000, 60 * 60_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Peace:
-    """Until when no executor of a host is asked about again, and how long the next time."""
-
-    until_ms: int
-    next_ms: int = _FIRST_PEACE_MS
+_FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 20_000, 60 * 60_000
+"""Between two rounds of questions; longer each time that a new executor did not come."""
 
 
 class Moves:
@@ -55,13 +46,13 @@ class Moves:
         self._uneven = uneven
         self._dismiss = dismiss
         self._asked: set[str] = set()
-        self._refused: dict[str, bool] = {}
-        """The executors that did not move, and whether a job has ended since then."""
+        self._refused: set[str] = set()
+        """The executors that did not move."""
         self._staying: frozenset[str] | None = None
         """The same executors; None: other ones than before."""
+        self._job_ended = False
+        self._pause_ms, self._pause_ends_ms = _FIRST_PAUSE_MS, 0
         self._said: set[tuple[str, str]] = set()
-        self._peace: dict[str, _Peace] = {}
-        self._again_ms: int | None = None
         self._leaving: list[str] = []
         self._were_worth_it = False
         self.moved = 0
@@ -83,8 +74,9 @@ class Moves:
 
     @property
     def again_ms(self) -> int | None:
-        """When executors that did not move may be asked again; None: not before the end of a job, or there are none."""
-        return self._again_ms
+        """When the driver may be asked again about those that did not move; None: something has to happen before."""
+        waits = self._refused and self._job_ended and not self.under_way and not self._sources()
+        return self._pause_ends_ms if waits else None
 
     def worth_it(self) -> bool:
         """Whether all executors are there, and some lie unevenly that are not known to hold anything."""
@@ -93,9 +85,11 @@ class Moves:
             return False
         return bool(self._sources())
 
-    def begin(self) -> list[Command]:
+    def begin(self, now_ms: int) -> list[Command]:
         """Ask the driver what the newest executors on the fullest hosts hold."""
         self.moved = 0
+        self._job_ended = False
+        self._pause_ends_ms = now_ms + self._pause_ms
         return [command for host in self._sources() for command in self._ask_on(host)]
 
     def more_may(self, event: ev.Event, now_ms: int) -> bool:
@@ -105,27 +99,15 @@ class Moves:
         return freed or (self._were_worth_it and not before)
 
     def _free(self, event: ev.Event, now_ms: int) -> bool:
-        """Forget who held something, once a job has ended and the host's peace is over. Returns whether anybody did."""
+        """Forget who did not move when the driver may be asked again. Returns whether that is so."""
         if isinstance(event, ev.JobEnded):
-            self._refused = dict.fromkeys(self._refused, True)
-            self._again_ms = self._next_peace_ends_ms()
-        if self._again_ms is None or now_ms < self._again_ms:
+            self._job_ended = True
+        again_ms = self.again_ms
+        if again_ms is None or now_ms < again_ms:
             return False
-        ended = [executor_id for executor_id, ended in self._refused.items() if ended]
-        for executor_id in ended:
-            if self._peace_ends_ms(executor_id) <= now_ms:
-                del self._refused[executor_id]
+        self._refused.clear()
         self._staying = None
-        self._again_ms = self._next_peace_ends_ms()
         return True
-
-    def _next_peace_ends_ms(self) -> int | None:
-        return min((self._peace_ends_ms(one) for one, ended in self._refused.items() if ended), default=None)
-
-    def _peace_ends_ms(self, executor_id: str) -> int:
-        """Until when nobody on the executor's host is asked."""
-        peace = self._peace.get(self._host_of(executor_id))
-        return peace.until_ms if peace is not None else 0
 
     def look(self, event: ev.Event, now_ms: int) -> list[Command]:
         """Go on by an event: an answer of the driver, an executor that came, or one that ended."""
@@ -134,7 +116,7 @@ class Moves:
         self._forget_gone()
         match event:
             case ev.HeldBlocksTold() if event.executor_id in self._asked:
-                return self._told(event, now_ms)
+                return self._told(event)
             case ev.ContainerStarted():
                 return self._came(now_ms)
         return []
@@ -142,13 +124,11 @@ class Moves:
     def give_up(self, now_ms: int) -> list[Command]:
         """Nobody moves any more. Requests beside the target are withdrawn, and a container that has come goes again."""
         hosts = {self._host_of(one) for one in (*self._asked, *self._leaving)}
-        for host in sorted(hosts):
-            self._leave_in_peace(host, now_ms)
-        # What kept these where they are has nothing to do with the end of a job.
-        there = (row.executor_id for row in self._containers.rows if row.host in hosts)
-        self._refused = dict.fromkeys(there, True) | self._refused
+        self._refused.update(row.executor_id for row in self._containers.rows if row.host in hosts)
         self._staying = None
-        self._again_ms = self._next_peace_ends_ms()
+        self._pause_ms = min(2 * self._pause_ms, _LONGEST_PAUSE_MS)
+        self._pause_ends_ms = now_ms + self._pause_ms
+        self._job_ended = True  # what kept these where they are has nothing to do with a job
         self.forget()
         surplus = self._containers.spare_surplus()
         return self._dismiss(surplus, now_ms) if surplus else []
@@ -163,9 +143,10 @@ class Moves:
         """The next driver has other executors."""
         self.forget()
         self._refused.clear()
-        self._staying = self._again_ms = None
+        self._staying = None
+        self._job_ended = False
+        self._pause_ms = _FIRST_PAUSE_MS
         self._said.clear()
-        self._peace.clear()
 
     @property
     def _there(self) -> int:
@@ -181,14 +162,9 @@ class Moves:
         row = self._containers.row(executor_id)
         return row.host if row is not None else ""
 
-    def _leave_in_peace(self, host: str, now_ms: int, longer: int = 2) -> None:
-        """Let nobody of the host be asked for a while; ``longer``: by how many times the next such while is longer."""
-        for_ms = self._peace[host].next_ms if host in self._peace else _FIRST_PEACE_MS
-        self._peace[host] = _Peace(now_ms + for_ms, min(longer * for_ms, _LONGEST_PEACE_MS))
-
     def _next_on(self, host: str) -> Executor | None:
         """The newest executor of a host that may be asked."""
-        out = self._asked | self._refused.keys() | set(self._leaving)
+        out = self._asked | self._refused | set(self._leaving)
         rows = (row for row in reversed(self._containers.rows) if row.host == host and row.executor_id not in out)
         return next((row for row in rows if row.state == "running" and row.ordinary), None)
 
@@ -208,19 +184,16 @@ class Moves:
         self._containers.moving -= len(self._leaving) - len(leaving)
         self._leaving = leaving
 
-    def _told(self, event: ev.HeldBlocksTold, now_ms: int) -> list[Command]:
+    def _told(self, event: ev.HeldBlocksTold) -> list[Command]:
         self._asked.discard(event.executor_id)
         host = self._host_of(event.executor_id)
         if not event.count:
             self._leaving.append(event.executor_id)
             self._containers.moving += 1
             return []
-        self._refused[event.executor_id] = False
+        self._refused.add(event.executor_id)
         self._staying = None
-        others = self._ask_on(host)
-        if not any(self._host_of(one) == host for one in (*self._asked, *self._leaving)):
-            self._leave_in_peace(host, now_ms, 1 if event.count == ev.ONLY_MAP_OUTPUTS else 2)
-        return [*self._say_why(event), *others]
+        return [*self._say_why(event), *self._ask_on(host)]
 
     def _say_why(self, event: ev.HeldBlocksTold) -> list[Command]:
         """Say why one stays, if that was not said before."""
@@ -237,8 +210,7 @@ class Moves:
         if not leaving:
             return []
         self.moved += len(leaving)
-        for executor_id in leaving:
-            self._peace.pop(self._host_of(executor_id), None)
+        self._pause_ms = _FIRST_PAUSE_MS
         self._containers.moving -= len(leaving)
         self._containers.be_surplus(tuple(leaving))
         return self._dismiss(tuple(leaving), now_ms)

@@ -246,7 +246,7 @@ class Rescaling:
             return []
         if self._timers.due_ms(RESCALE_TIMER) == due_ms:
             return []
-        said = waits_for or "executors that held something are asked again whether they may move"
+        said = waits_for or "the driver may be asked again about executors that did not move"
         return [self._timers.set(RESCALE_TIMER, due_ms, said)]
 
     # a rescale
@@ -275,7 +275,10 @@ class Rescaling:
         self._may_move_idle = False
         if self._manager is not None:
             self._manager.drop(now_ms)
-        return [*self._moves.begin(), self._quiet_from(now_ms, "executors that the driver says nothing of do not move")]
+        return [
+            *self._moves.begin(now_ms),
+            self._quiet_from(now_ms, "executors that the driver says nothing of do not move"),
+        ]
 
     def _begin_to_move(self, now_ms: int) -> list[Command]:
         """The first executor may move: now this is a rescale."""
