@@ -181,8 +181,9 @@ def test_executors_move_to_hosts_that_may_be_used_again(
     stop.touch()
     assert job.wait(60).expect(0).lines[-1]["wrong"] == 0
     if not shuffled:
-        (ended,) = yarnspec("events", application, "--type", "EndRescale", "-o", "json").expect(0).lines
-        assert ended["why"] == "2 executors moved"
+        ended = yarnspec("events", application, "--type", "EndRescale", "-o", "json").expect(0).lines
+        # On a slow machine the second host comes after the first one's stabilization.
+        assert [one["why"] for one in ended] in (["2 executors moved"], ["1 executor moved"] * 2)
     check_once(tmp_path)
 
 
