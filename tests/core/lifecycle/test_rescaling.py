@@ -434,10 +434,11 @@ def test_a_driver_whose_start_was_not_held_starts_by_sparks_own_rule_whatever_is
     assert of(EnterPhase, world.commands)[-1].phase == "creating_graph"
 
 
-def next_driver(world: World) -> World:
-    """The driver dies, and the next one's SparkContext begins."""
+def next_driver(world: World, before: Callable[[World], object] = lambda _: None) -> World:
+    """The driver dies, something happens ``before`` the next one starts, and its SparkContext begins."""
     world.commands.clear()
     again = [one for one in of(SetTimer, world.tell(DIED)) if one.name == "driver-restart"]
+    before(world)
     for one in again:
         world.fire(one.name, one.at_ms)
     world.tell(rec.JournalReplayed())
@@ -517,6 +518,18 @@ def test_bounds_that_hold_at_once_wait_for_no_least_that_was_never_there(begun: 
     world = begun()
     world.tell(rec.JournalReplayed())
     next_driver(world)
+    *fewer, last = world.wanted()[:4]
+    world.run(*fewer)
+    assert not of(DeclareReady, world.commands)
+    assert of(DeclareReady, world.run(last))
+    assert not of(FinishApplication, world.fire(WAIT, world.now_ms + 300 * S))
+
+
+def test_a_least_that_is_asked_for_between_two_drivers_ends_no_job_that_has_run() -> None:
+    world = executing(4, recovery=RecoverySettings(driver_restarts=3, enabled=True))
+    world.tell(rec.JournalReplayed())
+    next_driver(world, lambda world: scale(world, 6, 8))
+    assert only(ChangeBounds, world.commands).ran_with == 4
     *fewer, last = world.wanted()[:4]
     world.run(*fewer)
     assert not of(DeclareReady, world.commands)

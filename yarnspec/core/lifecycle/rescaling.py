@@ -104,6 +104,8 @@ class Rescaling:
     def request(self, least: int, most: int, now_ms: int, ran_with: int = 0) -> list[Command]:
         """Other bounds are asked for; ``ran_with``: an earlier attempt ran with so many, and never had the least."""
         self._pending = (least, most)
+        if self._manager is None and self._have:  # between two drivers
+            ran_with = _if_fewer(self._have, least)
         if self._manager is None or self._changes_nothing:
             return self._hold(now_ms, ran_with)
         if not self._moving:
