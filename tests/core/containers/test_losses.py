@@ -284,6 +284,22 @@ def test_replacements_of_young_deaths_wait_twice_as_long_each_round() -> None:
     assert waits == [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]
 
 
+def test_the_time_that_an_executor_worked_is_a_part_of_the_wait() -> None:
+    """Each lives ten seconds: the waits are those of above, less ten."""
+    world = young(initial_executors=1, max_executor_failures=9)
+    waits = []
+    for n in range(1, 8):
+        world.allocate(str(n))
+        world.register(str(n))
+        answer = world.lose(str(n), 137, after_ms=10_000)
+        timers = [one for one in of(SetTimer, answer) if one.name == "replacement-backoff"]
+        waits += [one.at_ms - world.now_ms for one in timers]
+        assert len(of(RequestContainers, answer)) == 1 - len(timers)
+        for timer in timers:
+            assert only(RequestContainers, world.fire(timer.name, timer.at_ms)).executor_ids == (str(n + 1),)
+    assert waits == [6_000, 20_000, 20_000]
+
+
 def test_young_deaths_of_one_round_share_one_wait() -> None:
     world = young()
     world.allocate("1")

@@ -1,8 +1,8 @@
 """Containers that die young: how long their replacements wait, and when it is time to give up.
 
 An executor dies young when it ends before it registered with the driver or soon after. While some executor has proved
-healthy, young deaths elsewhere only slow their replacements down. Without a healthy one, too many young deaths within a
-window end the application, as ``spark.executor.maxNumFailures`` does.
+healthy, young deaths elsewhere only slow their replacements down, less by as much as the executor lived. Without a
+healthy one, too many young deaths within a window end the application, as ``spark.executor.maxNumFailures`` does.
 """
 
 from __future__ import annotations

@@ -285,16 +285,24 @@ class Executors:
             return commands
         counted, limit = len(self._deaths.counted), self._deaths.limit(wanted)
         said = f"executor {death.executor_id} died young ({counted} such deaths, {limit} may be)"
-        return commands + self._hold_back(1, said, now_ms, row.profile)
+        lived_ms = 0 if row.registered_ms is None else now_ms - row.registered_ms
+        return commands + self._hold_back(1, said, now_ms, row.profile, lived_ms)
 
-    def _hold_back(self, count: int, why: str, now_ms: int, profile: int = USUAL) -> list[Command]:
-        if profile != USUAL:
-            self._containers.profiles_held |= count > 0
-        else:
+    def _hold_back(self, count: int, why: str, now_ms: int, profile: int = USUAL, lived_ms: int = 0) -> list[Command]:
+        """Let replacements wait, less the time that the executor lived: what works for a while is no loop."""
+        if profile == USUAL:
             count = min(count, self._containers.missing)
-            self._containers.held += count
-        if not count or self._timers.wanted(BACKOFF_TIMER):
+        if not count:
             return []
-        delay_ms = self._deaths.backoff_ms()
+        waiting = self._timers.wanted(BACKOFF_TIMER)
+        delay_ms = 0 if waiting else self._deaths.backoff_ms() - lived_ms
+        if not waiting and delay_ms <= 0:
+            return []
+        if profile == USUAL:
+            self._containers.held += count
+        else:
+            self._containers.profiles_held = True
+        if waiting:
+            return []
         said = f"{why}: replacements wait {delay_ms / 1000:g} s"
         return [self._timers.set(BACKOFF_TIMER, now_ms + delay_ms, said)]
