@@ -42,15 +42,22 @@ JOB_ENDS_WITHIN_S = 1200.0
 """From its submission, on a slow machine too: this is ten times what a job takes without faults."""
 
 
-def chaos(cluster: Cluster, directory: Path, minutes: float, seed: int, kinds: tuple[Kind, ...] = KINDS) -> bool:
-    """Run it with faults of these kinds, and print the table; whether everything held."""
+def chaos(
+    cluster: Cluster,
+    directory: Path,
+    minutes: float,
+    seed: int,
+    kinds: tuple[Kind, ...] = KINDS,
+    options: tuple[str, ...] = (),
+) -> bool:
+    """Run it with faults of these kinds and jobs with these options, and print the table; whether everything held."""
     directory.mkdir(parents=True, exist_ok=True)
     dice = random.Random(seed)  # noqa: S311 - repeatable on purpose
     numbers = itertools.count()
     undisturbed: dict[str, float] = {}
     clear(cluster)
     for name, program in (("warm-up", PROGRAMS[0]), *(("undisturbed", program) for program in PROGRAMS)):
-        job = _job(cluster, directory, next(numbers), program)
+        job = _job(cluster, directory, next(numbers), program, options)
         click.echo(f"{name}: {row(job)}")
         if not (job.succeeded and job.right):
             click.echo("a job without faults must succeed: there is nothing to compare with")
@@ -61,7 +68,8 @@ def chaos(cluster: Cluster, directory: Path, minutes: float, seed: int, kinds: t
     until = time.monotonic() + minutes * 60
     try:
         while time.monotonic() < until:
-            jobs.append(_job(cluster, directory, next(numbers), next(programs), dice=dice, kinds=kinds))
+            job = _job(cluster, directory, next(numbers), next(programs), options, dice=dice, kinds=kinds)
+            jobs.append(job)
             click.echo(row(jobs[-1], undisturbed))
     finally:  # whatever happens to the cluster: what was counted so far is shown
         click.echo(table(jobs, undisturbed))
@@ -73,6 +81,7 @@ def _job(
     directory: Path,
     number: int,
     program: Program,
+    options: tuple[str, ...],
     *,
     dice: random.Random | None = None,
     kinds: tuple[Kind, ...] = (),
@@ -81,6 +90,7 @@ def _job(
     hosts_back(cluster)
     name = f"chaos-{number}"
     arguments = [*SMALL, "--conf", f"spark.yarn.maxAppAttempts={MAX_ATTEMPTS}", "--set", "recovery.enabled=true"]
+    arguments += [word for option in options for word in ("--set", option)]
     begun = time.monotonic()
     application = problem = ""
     done: list[Done] = []
@@ -151,14 +161,16 @@ def _disturb(
 @click.option(
     "--only", multiple=True, type=click.Choice(KINDS), help="A kind of fault; may be repeated.  [default: all kinds]"
 )
+@click.option("--set", "options", multiple=True, help="An option of all jobs, NAME=VALUE; may be repeated.")
 @click.option(
     "--home",
     type=click.Path(file_okay=False, path_type=Path),
     default=lambda: cache_directory() / "soak",
     help="Where the cluster and the output are.  [default: in the user's cache]",
 )
-def main(*, minutes: float, seed: int, only: tuple[Kind, ...], home: Path) -> None:
+def main(*, minutes: float, seed: int, only: tuple[Kind, ...], options: tuple[str, ...], home: Path) -> None:
     """Kill something every 20 to 30 s beside one job after the other."""
     home = home.absolute()
     with MiniCluster(home / "cluster", nodes=HOSTS, properties=PROPERTIES) as mini:
-        sys.exit(0 if chaos(Cluster(mini, base_environment()), home / "chaos", minutes, seed, only or KINDS) else 1)
+        cluster = Cluster(mini, base_environment())
+        sys.exit(0 if chaos(cluster, home / "chaos", minutes, seed, only or KINDS, options) else 1)
