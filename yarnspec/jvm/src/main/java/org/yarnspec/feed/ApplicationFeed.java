@@ -4,6 +4,7 @@ import com.codahale.metrics.Counter;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import java.util.HashSet;
 import java.util.Set;
+import org.apache.spark.Resubmitted$;
 import org.apache.spark.SparkConf;
 import org.apache.spark.scheduler.HealthTracker;
 import org.apache.spark.scheduler.JobFailed;
@@ -135,7 +136,9 @@ public final class ApplicationFeed extends SparkListener {
 
     @Override
     public void onTaskEnd(SparkListenerTaskEnd ended) {
-        if (ended.taskInfo() != null) {
+        if (ended.reason() == Resubmitted$.MODULE$) {
+            progress.outputLost(ended.stageId(), ended.stageAttemptId());
+        } else if (ended.taskInfo() != null) {
             progress.taskEnded(
                     ended.stageId(), ended.stageAttemptId(), ended.taskInfo().status());
         }

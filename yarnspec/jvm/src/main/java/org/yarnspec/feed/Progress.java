@@ -85,6 +85,15 @@ public final class Progress {
         }
     }
 
+    /** A task that was finished has to run again, as its map output was lost with its executor. */
+    synchronized void outputLost(int stageId, int stageAttempt) {
+        tasksFinished--;
+        Stage stage = stages.get(key(stageId, stageAttempt));
+        if (stage != null) {
+            stage.finished--;
+        }
+    }
+
     private static String key(int stageId, int stageAttempt) {
         return stageId + "." + stageAttempt;
     }

@@ -29,6 +29,17 @@ class ProgressTest {
     }
 
     @Test
+    void aTaskWhoseOutputWasLostIsToDoAgain() {
+        progress.stageStarted(3, 0, "map", 2);
+        progress.taskStarted(3, 0);
+        progress.taskEnded(3, 0, "SUCCESS");
+        progress.outputLost(3, 0);
+        assertEquals(0, counts().get("tasks_running").asInt());
+        assertEquals(0, counts().get("tasks_finished").asInt());
+        assertEquals(0, counts().get("stages").get(0).get("finished").asInt());
+    }
+
+    @Test
     void tasksThatAFailedStageAttemptNeverRanAreNoLongerToDo() {
         progress.stageStarted(0, 0, "map", 10);
         progress.taskStarted(0, 0);
