@@ -47,6 +47,7 @@ def chaos(
     directory: Path,
     minutes: float,
     seed: int,
+    *,
     kinds: tuple[Kind, ...] = KINDS,
     options: tuple[str, ...] = (),
 ) -> bool:
@@ -70,7 +71,7 @@ def chaos(
         while time.monotonic() < until:
             job = _job(cluster, directory, next(numbers), next(programs), options, dice=dice, kinds=kinds)
             jobs.append(job)
-            click.echo(row(jobs[-1], undisturbed))
+            click.echo(row(job, undisturbed))
     finally:  # whatever happens to the cluster: what was counted so far is shown
         click.echo(table(jobs, undisturbed))
     return all(job.holds for job in jobs)
@@ -173,4 +174,4 @@ def main(*, minutes: float, seed: int, only: tuple[Kind, ...], options: tuple[st
     home = home.absolute()
     with MiniCluster(home / "cluster", nodes=HOSTS, properties=PROPERTIES) as mini:
         cluster = Cluster(mini, base_environment())
-        sys.exit(0 if chaos(cluster, home / "chaos", minutes, seed, only or KINDS, options) else 1)
+        sys.exit(0 if chaos(cluster, home / "chaos", minutes, seed, kinds=only or KINDS, options=options) else 1)
