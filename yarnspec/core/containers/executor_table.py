@@ -57,7 +57,7 @@ class ExecutorTable:
         self.target = settings.initial_executors
         self.held = 0
         self.profiles_held = False
-        self.moving = 0
+        self._move_from: tuple[str, ...] = ()
         self._extra_target = 0
         self._extra_not_hosts: tuple[str, ...] = ()
         self._required_hosts: tuple[str, ...] = ()
@@ -133,7 +133,7 @@ class ExecutorTable:
 
         Spark's target, with those that come before others leave, and at least one for each required host.
         """
-        return max(self.target + self.moving, self._needed)
+        return max(self.target + len(self._move_from), self._needed)
 
     @property
     def _needed(self) -> int:
@@ -207,6 +207,16 @@ class ExecutorTable:
                 ask.avoid, ask.step = not_hosts, STEPS[0]
         self._extra_not_hosts = not_hosts
 
+    def move_from(self, hosts: tuple[str, ...]) -> None:
+        """Want one more executor for each of these hosts, and on none of them."""
+        self._move_from = hosts
+        avoid = self._moved_off()
+        for ask in self.asks.place_again(lambda ask: _of_a_move(ask) and ask.avoid != avoid):
+            ask.avoid, ask.step = avoid, STEPS[0]
+
+    def _moved_off(self) -> tuple[str, ...]:
+        return tuple(sorted(set(self._move_from)))
+
     def ask(self, places_left: Callable[[int], int] | None = None) -> tuple[str, ...]:
         """Make rows for what is missing, as far as ids are left, and give their new ids.
 
@@ -247,6 +257,9 @@ class ExecutorTable:
             label=self._settings.executor_label,
         )
         avoid = self._extra_not_hosts if extra else ()
+        if self._move_from and not (extra or profile or required):
+            moving = sum(_of_a_move(ask) for ask in self.asks.all)
+            avoid = self._moved_off() if moving < len(self._move_from) else ()
         self.asks.add(Ask(wanted=wanted, extra=extra, avoid=avoid, required=required[0] if required else ""))
         return executor_id
 
@@ -290,9 +303,10 @@ class ExecutorTable:
         return tuple(withdrawn)
 
     def spare_surplus(self) -> tuple[str, ...]:
-        """Count the newest surplus executors beside the target from now on. Returns their ids."""
+        """Count surplus executors beside the target from now on: first those that start. Returns their ids."""
         surplus = self.count_ordinary("allocated", "running") - self.wanted
-        newest = [row for row in self.rows[::-1] if row.state in ("allocated", "running") and row.ordinary]
+        newest = [row for state in ("allocated", "running") for row in self.rows[::-1] if row.state == state]
+        newest = [row for row in newest if row.ordinary]
         return self.be_surplus(tuple(row.executor_id for row in newest[: max(0, surplus)]))
 
     def be_surplus(self, executor_ids: tuple[str, ...]) -> tuple[str, ...]:
@@ -442,3 +456,7 @@ class ExecutorTable:
     @staticmethod
     def _same(row: Executor, container_id: str) -> bool:
         return not container_id or not row.container_id or row.container_id == container_id
+
+
+def _of_a_move(ask: Ask) -> bool:
+    return bool(ask.avoid) and not ask.extra

@@ -66,7 +66,6 @@ class ApplicationPhase:
         self._rescaling = Rescaling(
             settings,
             bounds=bounds,
-            supply=self._supply,
             room=self._room,
             containers=containers,
             blocklist=blocklist,

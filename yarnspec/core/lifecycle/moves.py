@@ -2,12 +2,12 @@
 
 A host comes back, and the executors of a running job lie unevenly. An executor on one of the fullest hosts may move
 if it holds nothing that may still be read. The driver is asked first, for one executor of the host after another until
-one may move. When all full hosts have had their turn the first one is asked about again. Before that a job must have
-ended: then Spark may forget what it needed.
+one may move. When all full hosts have had their turn the first one is asked about again, after a pause. If the driver
+refused, a job must have ended before that: then Spark may forget what it needed.
 
-For each that may move one more executor is asked for, and the plan puts it on the emptiest host. When it has
-registered, the other one takes no new task, and goes when it is idle. So the job never has fewer executors than before,
-and no task runs twice.
+For each that may move one more executor is asked for, on another host than those that executors leave. The plan puts it
+on the emptiest one. When it has registered, the other one takes no new task, and goes when it is idle. So the job never
+has fewer executors than before, and no task runs twice.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import AskHeldBlocks, Command, KeepSurplus
 from yarnspec.core.messages.settings import Settings
 
-_FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 20_000, 60 * 60_000
-"""Between two rounds of questions; longer each time that a new executor did not come."""
+_FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 20_000, 5 * 60_000
+"""Between two rounds of questions; twice as long after each round in which nobody moved."""
 
 
 class Moves:
@@ -46,15 +46,13 @@ class Moves:
         self._uneven = uneven
         self._dismiss = dismiss
         self._asked: set[str] = set()
-        self._refused: set[str] = set()
-        """The executors that did not move."""
-        self._staying: frozenset[str] | None = None
-        """The same executors; None: other ones than before."""
+        self._stayed: frozenset[str] = frozenset()
+        """Those that did not move: for what they hold, or as no other executor came."""
         self._job_ended = False
         self._pause_ms, self._pause_ends_ms = _FIRST_PAUSE_MS, 0
         self._said: set[tuple[str, str]] = set()
-        self._leaving: list[str] = []
-        self._were_worth_it = False
+        self._leaving: dict[str, str] = {}
+        """The executors that wait for the one that comes in their place, with their hosts."""
         self.moved = 0
 
     @property
@@ -68,45 +66,33 @@ class Moves:
         return bool(self._leaving)
 
     @property
-    def all_there(self) -> bool:
-        """Whether no executor is missing."""
-        return self._there == self._containers.wanted
-
-    @property
     def again_ms(self) -> int | None:
         """When the driver may be asked again about those that did not move; None: something has to happen before."""
-        waits = self._refused and self._job_ended and not self.under_way and not self._sources()
+        waits = self._stayed and self._job_ended and not self.under_way and not self._sources()
         return self._pause_ends_ms if waits else None
 
     def worth_it(self) -> bool:
-        """Whether all executors are there, and some lie unevenly that are not known to hold anything."""
+        """Whether all executors are there and none beside them, and some lie unevenly that may be asked."""
         # With dynamic allocation Spark ends idle executors itself, and asks for others.
-        if not self._enabled or self._bounds.dynamic or self.under_way or not self.all_there:
+        if not self._enabled or self._bounds.dynamic or self.under_way:
             return False
-        return bool(self._sources())
+        all_there = self._there == self._containers.wanted and not self._containers.extra_count
+        return all_there and bool(self._sources())
 
-    def begin(self, now_ms: int) -> list[Command]:
+    def begin(self) -> list[Command]:
         """Ask the driver what the newest executors on the fullest hosts hold."""
         self.moved = 0
         self._job_ended = False
-        self._pause_ends_ms = now_ms + self._pause_ms
         return [command for host in self._sources() for command in self._ask_on(host)]
 
-    def more_may(self, event: ev.Event, now_ms: int) -> bool:
-        """Whether an executor may move that could not before: by what it held, or as a host takes containers again."""
-        freed = self._free(event, now_ms)
-        before, self._were_worth_it = self._were_worth_it, self.worth_it()
-        return freed or (self._were_worth_it and not before)
-
-    def _free(self, event: ev.Event, now_ms: int) -> bool:
-        """Forget who did not move when the driver may be asked again. Returns whether that is so."""
+    def again(self, event: ev.Event, now_ms: int) -> bool:
+        """Whether the driver may be asked again from now on about all that did not move."""
         if isinstance(event, ev.JobEnded):
             self._job_ended = True
         again_ms = self.again_ms
         if again_ms is None or now_ms < again_ms:
             return False
-        self._refused.clear()
-        self._staying = None
+        self._stayed = frozenset()
         return True
 
     def look(self, event: ev.Event, now_ms: int) -> list[Command]:
@@ -116,7 +102,7 @@ class Moves:
         self._forget_gone()
         match event:
             case ev.HeldBlocksTold() if event.executor_id in self._asked:
-                return self._told(event)
+                return self._told(event, now_ms)
             case ev.ContainerStarted():
                 return self._came(now_ms)
         return []
@@ -124,11 +110,9 @@ class Moves:
     def give_up(self, now_ms: int) -> list[Command]:
         """Nobody moves any more. Requests beside the target are withdrawn, and a container that has come goes again."""
         hosts = {self._host_of(one) for one in (*self._asked, *self._leaving)}
-        self._refused.update(row.executor_id for row in self._containers.rows if row.host in hosts)
-        self._staying = None
-        self._pause_ms = min(2 * self._pause_ms, _LONGEST_PAUSE_MS)
-        self._pause_ends_ms = now_ms + self._pause_ms
+        self._stayed |= {row.executor_id for row in self._containers.rows if row.host in hosts}
         self._job_ended = True  # what kept these where they are has nothing to do with a job
+        self._pause(now_ms)
         self.forget()
         surplus = self._containers.spare_surplus()
         return self._dismiss(surplus, now_ms) if surplus else []
@@ -136,17 +120,25 @@ class Moves:
     def forget(self) -> None:
         """Nobody moves any more, and somebody else looks after executors beyond the target."""
         self._asked.clear()
-        self._leaving.clear()
-        self._containers.moving = 0
+        self._leave({})
 
     def begin_anew(self) -> None:
         """The next driver has other executors."""
         self.forget()
-        self._refused.clear()
-        self._staying = None
+        self._stayed = frozenset()
         self._job_ended = False
         self._pause_ms = _FIRST_PAUSE_MS
         self._said.clear()
+
+    def _pause(self, now_ms: int) -> None:
+        """Nobody moved."""
+        self._pause_ends_ms = now_ms + self._pause_ms
+        self._pause_ms = min(2 * self._pause_ms, _LONGEST_PAUSE_MS)
+
+    def _leave(self, leaving: dict[str, str]) -> None:
+        """These executors wait for others in their place from now on."""
+        self._leaving = leaving
+        self._containers.move_from(tuple(leaving.values()))
 
     @property
     def _there(self) -> int:
@@ -154,9 +146,7 @@ class Moves:
 
     def _sources(self) -> tuple[str, ...]:
         """The hosts that have an executor too many, once for each that may be asked."""
-        if self._staying is None:
-            self._staying = frozenset(self._refused)
-        return self._uneven(self._staying)
+        return self._uneven(self._stayed)
 
     def _host_of(self, executor_id: str) -> str:
         row = self._containers.row(executor_id)
@@ -164,7 +154,7 @@ class Moves:
 
     def _next_on(self, host: str) -> Executor | None:
         """The newest executor of a host that may be asked."""
-        out = self._asked | self._refused | set(self._leaving)
+        out = self._asked | self._stayed | self._leaving.keys()
         rows = (row for row in reversed(self._containers.rows) if row.host == host and row.executor_id not in out)
         return next((row for row in rows if row.state == "running" and row.ordinary), None)
 
@@ -180,20 +170,20 @@ class Moves:
         """An executor that was lost, or that Spark let go, does not move any more."""
         running = self._containers.running()
         self._asked &= running.keys()
-        leaving = [one for one in self._leaving if one in running]
-        self._containers.moving -= len(self._leaving) - len(leaving)
-        self._leaving = leaving
+        if not self._leaving.keys() <= running.keys():
+            self._leave({one: host for one, host in self._leaving.items() if one in running})
 
-    def _told(self, event: ev.HeldBlocksTold) -> list[Command]:
+    def _told(self, event: ev.HeldBlocksTold, now_ms: int) -> list[Command]:
         self._asked.discard(event.executor_id)
         host = self._host_of(event.executor_id)
         if not event.count:
-            self._leaving.append(event.executor_id)
-            self._containers.moving += 1
+            self._leave(self._leaving | {event.executor_id: host})
             return []
-        self._refused.add(event.executor_id)
-        self._staying = None
-        return [*self._say_why(event), *self._ask_on(host)]
+        self._stayed |= {event.executor_id}
+        commands = [*self._say_why(event), *self._ask_on(host)]
+        if not self.under_way:
+            self._pause(now_ms)
+        return commands
 
     def _say_why(self, event: ev.HeldBlocksTold) -> list[Command]:
         """Say why one stays, if that was not said before."""
@@ -206,11 +196,12 @@ class Moves:
 
     def _came(self, now_ms: int) -> list[Command]:
         surplus = max(0, self._there - self._containers.target)
-        leaving, self._leaving = self._leaving[:surplus], self._leaving[surplus:]
+        leaving = tuple(self._leaving)[:surplus]
         if not leaving:
             return []
         self.moved += len(leaving)
         self._pause_ms = _FIRST_PAUSE_MS
-        self._containers.moving -= len(leaving)
-        self._containers.be_surplus(tuple(leaving))
-        return self._dismiss(tuple(leaving), now_ms)
+        self._pause_ends_ms = now_ms + self._pause_ms
+        self._leave({one: host for one, host in self._leaving.items() if one not in leaving})
+        self._containers.be_surplus(leaving)
+        return self._dismiss(leaving, now_ms)

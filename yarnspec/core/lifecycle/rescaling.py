@@ -25,7 +25,7 @@ from yarnspec.core.blocking.blocklist import Blocklist
 from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.lifecycle.cluster_room import Room
 from yarnspec.core.lifecycle.moves import Moves
-from yarnspec.core.lifecycle.resource_wait import Bounds, Supply
+from yarnspec.core.lifecycle.resource_wait import Bounds
 from yarnspec.core.lifecycle.transitions import Cooldown, Stabilized, Stabilizing, StateTransitionManager, Timing
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import BeginRescale, Command, EndRescale, RescaleCause
@@ -39,6 +39,8 @@ RESCALE_TIMER = "rescale"
 QUIET_TIMER = "rescale-quiet"
 QUIET_MS = 60_000
 """A rescale is over when nothing more has come for so long: what is missing stays asked for."""
+STARTS_WITHIN_MS = 5 * 60_000
+"""A move waits so long for an executor that has a container."""
 _OFF_MS = -1
 
 
@@ -50,7 +52,6 @@ class Rescaling:
         settings: Settings,
         *,
         bounds: Bounds,
-        supply: Supply,
         room: Room,
         containers: ExecutorTable,
         blocklist: Blocklist,
@@ -60,7 +61,6 @@ class Rescaling:
     ) -> None:
         self._timing = _timing(settings.resources)
         self._bounds = bounds
-        self._supply = supply
         self._room = room
         self._containers = containers
         self._blocklist = blocklist
@@ -69,24 +69,29 @@ class Rescaling:
         self._moves = Moves(settings, bounds, containers, uneven, dismiss)
         self._manager: StateTransitionManager | None = None
         self._pending: tuple[int, int] | None = None
+        """The least and the most that are asked for and do not hold yet."""
         self._blocked: tuple[str, ...] = ()
         self._jobs: set[int] = set()
         self._may_move_idle = False
+        """Whether a job has ended since executors last moved, so that they may move while none runs."""
+        self._may_move = False
+        """Whether it was worth it to move some when the last event came."""
+        self._have = 0
+        """How many executors there were then, or when the last SparkContext stopped."""
+        self._peak = 0
+        """The most there were since the last rescale: more are a new burst."""
         self._number = settings.earlier_rescales
         self._wanted: int | None = None
+        """How many the rescale under way wants; None: there is none. ``_before``: how many there were as it began."""
         self._before = 0
-        self._have = 0
         self._moving = False
-        self._settled = False
-        self._settled_at: tuple[int, bool] | None = None
-        self._peak = 0
+        """Whether it moves executors."""
 
     def begin(self, now_ms: int) -> None:
         """The job executes from now on."""
         self._have = self._peak = self._containers.count("running")
         if self._bounds.given and not self._bounds.hold_start:
             self._bounds.ran_with = _if_fewer(self._have, self._bounds.least)
-        self._settles()
         self._manager = StateTransitionManager(self._timing, self, now_ms)
 
     def over(self, why: str = "the SparkContext stopped") -> list[Command]:
@@ -143,34 +148,26 @@ class Rescaling:
         self._keep_jobs(event)
         # Spark may have gone over to a number that the bounds that wait allow: the next one is not to exceed them.
         commands = self._hold(now_ms) if self._changes_nothing else []
-        commands += self._moves.look(event, now_ms) + self._begin_to_move(now_ms) + self._follow(now_ms)
-        if self._is_change(event, now_ms):
+        commands += self._moves.look(event, now_ms) + self._begin_to_move(now_ms) + self._follow(event, now_ms)
+        if self._moves.again(event, now_ms):
+            self._manager.look_again(now_ms)
+        if self._is_change(event):
             self._manager.on_change(now_ms)
         idle = not self._jobs and (self._pending is not None or self._may_move_idle)
         if idle or _is_trigger(event):
             self._manager.on_trigger(now_ms)
         self._manager.on_time(now_ms)
         if self._manager.transitioning:
-            commands += self._go(now_ms) + self._follow(now_ms)
+            commands += self._go(now_ms) + self._follow(event, now_ms)
         self._have = self._containers.count("running")
         self._bounds.met_by(self._have)
         return commands + self._until()
 
-    def _is_change(self, event: ev.Event, now_ms: int) -> bool:
+    def _is_change(self, event: ev.Event) -> bool:
         """Whether an event may have changed what the manager asks."""
         blocked, self._blocked = self._blocked, self._blocklist.hosts
-        freed, settled = self._moves.more_may(event, now_ms), self._settles()
-        return freed or settled or isinstance(event, ev.HostsReported) or blocked != self._blocked
-
-    def _settles(self) -> bool:
-        """Whether the last missing executor has come, or a rescale has ended, or the question who may move."""
-        at_rest = self._wanted is None and not self._moves.under_way
-        at = (self._containers.changes, at_rest)
-        if at == self._settled_at:
-            return False
-        before, self._settled_at = self._settled, at
-        self._settled = at_rest and self._moves.all_there
-        return self._settled and not before
+        before, self._may_move = self._may_move, self._pending is None and self.sufficient()
+        return (self._may_move and not before) or isinstance(event, ev.HostsReported) or blocked != self._blocked
 
     def _keep_jobs(self, event: ev.Event) -> None:
         match event:
@@ -185,7 +182,7 @@ class Rescaling:
     def sufficient(self) -> bool:
         """Whether the hosts have room for the least, and a change would change the number or the balance."""
         if self._pending is None:
-            return self._wanted is None and self._moves.worth_it()
+            return self._moves.worth_it()
         least, most = self._pending
         room = self._room.count()
         enough = room is None or room >= least
@@ -277,10 +274,8 @@ class Rescaling:
         self._may_move_idle = False
         if self._manager is not None:
             self._manager.drop(now_ms)
-        return [
-            *self._moves.begin(now_ms),
-            self._quiet_from(now_ms, "executors that the driver says nothing of do not move"),
-        ]
+        self._may_move = False
+        return [*self._moves.begin(), self._quiet_from(now_ms, "executors that the driver says nothing of do not move")]
 
     def _begin_to_move(self, now_ms: int) -> list[Command]:
         """The first executor may move: now this is a rescale."""
@@ -298,11 +293,12 @@ class Rescaling:
         begun = BeginRescale(number=self._number, cause=cause, wanted=wanted, before=before, reason=said)
         return [begun, self._quiet_from(now_ms)]
 
-    def _follow(self, now_ms: int) -> list[Command]:
+    def _follow(self, event: ev.Event, now_ms: int) -> list[Command]:
         """Keep the timeline up: executors come and go."""
         have = self._containers.count("running")
         if self._moves.under_way:
-            return []
+            starts = self._moving and isinstance(event, (ev.ContainerAllocated, ev.ContainerStarted))
+            return [self._quiet_from(now_ms)] if starts else []
         if self._wanted is None:
             if not self._bounds.given or have <= self._peak:
                 return []
@@ -349,7 +345,8 @@ class Rescaling:
         return [EndRescale(number=self._number, got=got, why=why, reason=f"{why} ({self._containers.summary()})")]
 
     def _quiet_from(self, now_ms: int, why: str = "the rescale ends when nothing more comes") -> Command:
-        return self._timers.set(QUIET_TIMER, now_ms + QUIET_MS, why)
+        starts = self._moving and self._containers.count_ordinary("allocated")
+        return self._timers.set(QUIET_TIMER, now_ms + (STARTS_WITHIN_MS if starts else QUIET_MS), why)
 
 
 def _timing(options: ResourcesSettings) -> Timing:

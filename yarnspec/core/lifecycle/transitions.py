@@ -188,6 +188,11 @@ class StateTransitionManager:
         """Give the transition up that was decided: nothing has changed, and no cooldown follows."""
         self._enter(Idling(), now_ms)
 
+    def look_again(self, now_ms: int) -> None:
+        """A transition that was given up may be worth it by now: only a good moment is waited for."""
+        if isinstance(self.phase, Idling) and self._resources.sufficient():
+            self._enter(Stabilized(_after(now_ms, self._timing.max_delay_ms)), now_ms)
+
     @property
     def transitioning(self) -> bool:
         """Whether it is decided."""
