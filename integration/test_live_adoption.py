@@ -19,8 +19,8 @@ pytestmark = pytest.mark.soak
 
 PROGRAM = str(Path(__file__).parent / "soak" / "programs" / "shuffles.py")
 SEED = 5
-ON = ["--num-executors", "2", "--set", "recovery.enabled=true", "--set", "speculation.enabled=false"]
-LIVE = [*ON, "--set", "recovery.live_adoption=true"]
+LIVE = ["--num-executors", "2", "--set", "recovery.enabled=true", "--set", "speculation.enabled=false"]
+OFF = [*LIVE, "--set", "recovery.live_adoption=false"]
 TASKS = shuffles.TASKS * (shuffles.STEPS + 1)
 BEFORE = TASKS // 3
 """So many tasks have ended when the executor is killed: some stages have, and one runs."""
@@ -72,7 +72,7 @@ def run(options: list[str], submit: Submit, yarnspec: Yarnspec, cluster: Cluster
 @pytest.mark.one_a_day("outputs outlive the driver")
 def test_its_finished_maps_do_not_run_again(submit: Submit, yarnspec: Yarnspec, cluster: Cluster) -> None:
     """With the switch off they do. What ran at that moment may begin again in both."""
-    on, off = (run(options, submit, yarnspec, cluster) for options in (LIVE, ON))
+    on, off = (run(options, submit, yarnspec, cluster) for options in (LIVE, OFF))
     (began,), (ended,) = on.of("LiveAdoptionBegan"), on.of("LiveAdoptionEnded")
     assert ended["adopted"] == began["outputs"] > 0, ended
     print(f"{TASKS} tasks, {on.attempts} attempts, {off.attempts} where nothing is taken over")

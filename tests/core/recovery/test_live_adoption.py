@@ -95,6 +95,12 @@ def test_a_host_that_is_blocked_or_lost_is_given_up_at_once() -> None:
     assert "calls it LOST" in only(rc.GiveUpHost, world.tell(hosts(h3="LOST"))).reason
 
 
+def test_nobody_waits_where_yarn_has_given_the_place_to_another_application() -> None:
+    world = running()
+    world.tell(ev.ContainersPreempted(container_ids=("c1",)))
+    assert "preempted" in only(rc.GiveUpHost, world.tell(began())).reason
+
+
 def test_another_executor_of_the_same_host_needs_no_container_there() -> None:
     world = World(recovery=ON, initial_executors=3)
     world.start()

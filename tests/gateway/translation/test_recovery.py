@@ -31,6 +31,8 @@ def test_what_spark_is_told() -> None:
         "spark.yarnspec.recovery.window_ms": "20000",
         "spark.yarnspec.recovery.verify_checksums": "true",
         "spark.yarnspec.recovery.keep_bytes": str(2 * 1024**3),
+        "spark.yarnspec.recovery.live_adoption_ms": "15000",
+        "spark.yarnspec.recovery.sweep_ms": "3000",
     }
     assert result.properties["spark.shuffle.manager"].startswith("org.yarnspec.")
     # Its containers' hosts are told of it or not: a program cannot turn it on in its code.
@@ -143,14 +145,12 @@ def test_with_a_shuffle_service_it_is_kept_too() -> None:
     assert (result.warnings, result.recovery_off) == ((), "")
 
 
-def test_the_outputs_of_an_executor_that_dies_wait_only_where_that_is_asked_for() -> None:
+def test_the_outputs_of_an_executor_that_dies_wait_unless_that_or_recovery_is_off() -> None:
     key = "spark.yarnspec.recovery.live_adoption_ms"
-    assert key not in with_conf(options=ON).properties
-    off = ("--set", "recovery.enabled=false", "--set", "recovery.live_adoption=true")
-    assert key not in with_conf(options=off).properties
-    wanted = (*ON, "--set", "recovery.live_adoption=true")
-    assert with_conf(options=wanted).properties[key] == "15000"
-    sooner = (*wanted, "--set", "recovery.live_adoption_deadline=4 s")
+    for off in ("recovery.enabled=false", "recovery.live_adoption=false"):
+        assert key not in with_conf(options=(*ON, "--set", off)).properties
+    assert with_conf(options=ON).properties[key] == "15000"
+    sooner = (*ON, "--set", "recovery.live_adoption_deadline=4 s")
     assert with_conf(options=sooner).properties[key] == "4000"
 
 

@@ -83,7 +83,7 @@ class RecoveryOptions(msgspec.Struct, frozen=True, kw_only=True):
     max_attempts=1, 6 with 2, 4 with 3, 3 with 4. With am.max_attempts=1 this is 0 unless it is set: then max_attempts
     alone asks for a single run."""
 
-    live_adoption: bool = False
+    live_adoption: bool = True
     """Whether map outputs stay in use when their executor dies while the driver lives. They wait for a new executor on
     the same host, which takes them over as after the death of a driver. Until then no task starts that would read them.
     Only with recovery on, and not beside the cluster's shuffle service, where outputs outlive their executors

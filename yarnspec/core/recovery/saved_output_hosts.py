@@ -143,6 +143,8 @@ class SavedOutputHosts:
         replaced = row is not None and row.state != "releasing"
         if not replaced and event.host not in self._containers.occupied:
             return [self._give_up(event.host, "no other executor takes its place there")]
+        if row is not None and row.preemption_announced:
+            return [self._give_up(event.host, "YARN preempted it, so another application has its place")]
         return [self._timers.set(_timer(event.executor_id), now_ms + self._live_ms, said)]
 
     def live_ended(self, event: LiveAdoptionEnded, _now_ms: int) -> list[Command]:
