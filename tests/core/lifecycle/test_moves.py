@@ -69,6 +69,20 @@ def uneven_job(
     return world
 
 
+def two_full_hosts(executors: int) -> World:
+    """The first four executors are on one host, the others on another, and a job runs."""
+    world = World(initial_executors=executors, resources=ResourcesSettings())
+    world.start(report=False)
+    world.tell(report(8, 8))
+    world.driver_ready()
+    wanted = world.wanted()
+    world.run(*wanted[:4], host=HOSTS[0])
+    world.run(*wanted[4:], host=HOSTS[1])
+    world.tell(ev.JobStarted(job=0, stages=(0,)))
+    world.now_ms = START_MS + 100 * S
+    return world
+
+
 def two_hosts_come(world: World) -> list[Command]:
     """They come one after the other; the stage ends when the stabilization is over."""
     world.tell(report(4, 8))
@@ -213,15 +227,7 @@ def test_what_comes_for_one_that_moves_avoids_the_hosts_that_executors_leave() -
 
 
 def test_what_comes_for_executors_of_two_hosts_avoids_both() -> None:
-    world = World(initial_executors=8)
-    world.start(report=False)
-    world.tell(report(8, 8))
-    world.driver_ready()
-    wanted = world.wanted()
-    for host, executor_ids in ((HOSTS[0], wanted[:4]), (HOSTS[1], wanted[4:])):
-        world.run(*executor_ids, host=host)
-    world.tell(ev.JobStarted(job=0, stages=(0,)))
-    world.now_ms = START_MS + 100 * S
+    world = two_full_hosts(8)
     world.tell(report(4, 4, 8))
     world.fire(RESCALE, START_MS + 160 * S)
     moving = asked(stage_ends(world))
@@ -313,14 +319,7 @@ def test_executors_that_hold_something_job_after_job_are_asked_about_again_and_n
 
 def test_a_second_full_host_is_asked_about_before_the_first_one_again() -> None:
     """The third host has room for one more only; jobs end all the time."""
-    world = World(initial_executors=8)
-    world.start(report=False)
-    world.tell(report(8, 8))
-    world.driver_ready()
-    wanted = world.wanted()
-    for host, executor_ids in ((HOSTS[0], wanted[:4]), (HOSTS[1], wanted[4:])):
-        world.run(*executor_ids, host=host)
-    world.now_ms = START_MS + 100 * S
+    world = two_full_hosts(8)
     world.tell(report(4, 4, 1))
     hosts = {row.executor_id: row.host for row in world.negotiator._containers.rows}
     full: list[str] = []
@@ -344,14 +343,7 @@ def test_while_executors_are_asked_other_bounds_go_first() -> None:
 
 
 def test_a_host_that_comes_while_executors_are_asked_is_looked_at_when_all_have_answered() -> None:
-    world = World(initial_executors=7, resources=ResourcesSettings())
-    world.start(report=False)
-    world.tell(report(8, 8))
-    world.driver_ready()
-    world.run(*world.wanted()[:4], host=HOSTS[0])
-    world.run(*world.wanted()[4:], host=HOSTS[1])
-    world.tell(ev.JobStarted(job=0, stages=(0,)))
-    world.now_ms = START_MS + 100 * S
+    world = two_full_hosts(7)
     world.tell(report(4, 0, 1))
     world.fire(RESCALE, START_MS + 160 * S)
     assert only(AskHeldBlocks, stage_ends(world, S)).executor_id == "4"

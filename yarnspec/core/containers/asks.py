@@ -31,6 +31,11 @@ class Ask:
     placeless: bool = False
 
     @property
+    def moves(self) -> bool:
+        """Whether it is for an executor that comes before another one leaves."""
+        return bool(self.avoid) and not self.extra
+
+    @property
     def named(self) -> tuple[str, ...]:
         """The hosts on one of which alone it may come; empty: on any."""
         return self.wanted.hosts if self.wanted.strict else ()

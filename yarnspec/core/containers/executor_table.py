@@ -211,7 +211,7 @@ class ExecutorTable:
         """Want one more executor for each of these hosts, and on none of them."""
         self._move_from = hosts
         avoid = self._moved_off()
-        for ask in self.asks.place_again(lambda ask: _of_a_move(ask) and ask.avoid != avoid):
+        for ask in self.asks.place_again(lambda ask: ask.moves and ask.avoid != avoid):
             ask.avoid, ask.step = avoid, STEPS[0]
 
     def _moved_off(self) -> tuple[str, ...]:
@@ -258,7 +258,7 @@ class ExecutorTable:
         )
         avoid = self._extra_not_hosts if extra else ()
         if self._move_from and not (extra or profile or required):
-            moving = sum(_of_a_move(ask) for ask in self.asks.all)
+            moving = sum(ask.moves for ask in self.asks.all)
             avoid = self._moved_off() if moving < len(self._move_from) else ()
         self.asks.add(Ask(wanted=wanted, extra=extra, avoid=avoid, required=required[0] if required else ""))
         return executor_id
@@ -456,7 +456,3 @@ class ExecutorTable:
     @staticmethod
     def _same(row: Executor, container_id: str) -> bool:
         return not container_id or not row.container_id or row.container_id == container_id
-
-
-def _of_a_move(ask: Ask) -> bool:
-    return bool(ask.avoid) and not ask.extra
