@@ -245,6 +245,26 @@ def test_what_the_driver_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert driver.events.watcher._stop.is_set()  # the JVM has gone: nothing more will come
 
 
+def test_the_driver_is_asked_for_more_without_a_pause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It waits for the answers to some of its events, such as one for each shuffle."""
+    waits: list[float | None] = []
+
+    class Stop(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            waits.append(timeout)
+            return super().wait(0)
+
+    job = {"type": "job_ended", "job": 2}
+    driver = Driver(
+        tmp_path, HandMadeBridge([{"seq": 1, **job}], [{"seq": 2, **job}], [{"seq": 3, **job}]), monkeypatch
+    )
+    driver.announce()
+    driver.events.watcher._stop = Stop()
+    driver.events.watcher._run()  # until the bridge ends
+    assert len(driver.posted) == 3
+    assert not any(waits)
+
+
 def test_what_was_observed_before_an_event_comes_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The two ways out of the driver keep their order: an event says how many rows were told before it."""
     ended = {"seq": 1, "type": "job_ended", "job": 2, "feed_rows": 5}

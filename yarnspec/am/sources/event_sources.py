@@ -174,11 +174,12 @@ class DriverEvents:
         self._bridge: DriverBridge | None = None
         self._pid = 0
         self._seen = 0
-        self.watcher = Watcher("driver-events", self._step, _ANNOUNCE_PAUSE_S)
+        self.watcher = Watcher("driver-events", self._step, 0)
 
     def _step(self) -> None:
         announced = DriverBridge.announced(self._announcement)
         if announced is None:
+            self.watcher.pause(_ANNOUNCE_PAUSE_S)
             return
         if announced.pid != self._pid:
             self._pid, self._seen = announced.pid, 0
@@ -188,6 +189,7 @@ class DriverEvents:
                 # Kept only once the shell has it: if that fails, the next step tries again.
                 self._on_connected(bridge)
                 self._bridge = bridge
+            # Without a pause between two of them: the driver waits for answers to some of its events.
             told = self._bridge.poll(self._seen, _POLL_S)
         except BRIDGE_ERRORS as error:
             self._broken(error)
