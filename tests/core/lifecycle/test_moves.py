@@ -92,6 +92,15 @@ def two_hosts_come(world: World) -> list[Command]:
     return stage_ends(world, S)
 
 
+def restarted(world: World) -> None:
+    """The driver dies, and the next one's SparkContext begins."""
+    again = [one for one in of(SetTimer, world.tell(DIED)) if one.name == "driver-restart"]
+    for one in again:
+        world.fire(one.name, one.at_ms)
+    world.tell(rec.JournalReplayed())
+    world.driver_ready()
+
+
 def all_hold_something(world: World) -> int:
     """The driver says so of each executor that it is asked about; how many these were."""
     each = asked(world.commands)
@@ -130,6 +139,18 @@ def test_between_two_jobs_a_further_host_makes_no_second_move() -> None:
     assert not asked(world.commands)
     world.tell(ev.JobStarted(job=1, stages=(1,)))
     assert asked(stage_ends(world, S))
+
+
+def test_the_next_drivers_executors_move_as_the_last_ones_would_have() -> None:
+    """The host had come before the first driver died, and nobody had moved yet."""
+    world = uneven_job(recovery=RecoverySettings(driver_restarts=2, enabled=True, live_adoption=False))
+    world.tell(report(4, 8))
+    restarted(world)
+    world.run(*world.wanted()[:4], host=HOSTS[0])
+    world.tell(ev.JobStarted(job=0, stages=(0,)))
+    world.fire(RESCALE, world.now_ms + 30 * S)
+    world.fire(RESCALE, world.now_ms + 60 * S)
+    assert len(asked(stage_ends(world, S))) == 2
 
 
 def test_a_host_that_comes_while_there_are_too_many_executors_gets_its_own_afterwards() -> None:
@@ -483,11 +504,7 @@ def test_other_bounds_go_first_and_the_drivers_death_ends_the_move() -> None:
     world = uneven_job(recovery=RecoverySettings(driver_restarts=2, enabled=True))
     two_hosts_come(world)
     holds(world, "4", 0)
-    again = [one for one in of(SetTimer, world.tell(DIED)) if one.name == "driver-restart"]
-    for one in again:
-        world.fire(one.name, one.at_ms)
-    world.tell(rec.JournalReplayed())
-    world.driver_ready()
+    restarted(world)
     assert (world.view().wanted, world.view().running) == (4, 0)
     world = uneven_job()
     scale(world, 1, 2)

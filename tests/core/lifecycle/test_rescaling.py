@@ -552,6 +552,13 @@ def test_it_is_told_once_that_the_least_was_there() -> None:
     assert len(of(ChangeBounds, world.commands)) == 1
 
 
+def test_a_least_that_is_asked_for_in_the_next_attempt_ends_no_job_that_has_run() -> None:
+    world = World(initial_executors=4)
+    scale(world, 6, 8, earlier=True, ran_with=4)
+    assert only(ChangeBounds, scale(world, 5, 8)).ran_with == 4
+    assert only(ChangeBounds, scale(world, 3, 8)).ran_with == 0
+
+
 @pytest.mark.parametrize("ran_with", [0, 4])
 def test_so_does_the_next_attempts(ran_with: int) -> None:
     world = World(initial_executors=4)

@@ -101,6 +101,32 @@ def test_nobody_waits_where_yarn_has_given_the_place_to_another_application() ->
     assert "preempted" in only(rc.GiveUpHost, world.tell(began())).reason
 
 
+def test_with_another_executor_on_its_host_what_a_preempted_one_had_waits() -> None:
+    world = World(recovery=ON, initial_executors=3)
+    world.start()
+    world.driver_ready()
+    world.run("1", "2", host=HOSTS[1])
+    world.tell(ev.ContainersPreempted(container_ids=("c1",)))
+    assert not of(rc.GiveUpHost, world.tell(began()))
+    assert not of(rc.GiveUpHost, world.lose("1", -102))
+
+
+def test_a_replacement_that_outputs_wait_for_is_asked_for_without_a_back_off() -> None:
+    world = running()
+    ids = iter(range(3, 20))
+    dies = "1"
+    for _ in range(6):
+        world.now_ms += 5_000
+        world.tell(began(dies))
+        asked = only(cm.RequestContainers, world.lose(dies, 137))
+        dies = str(next(ids))
+        assert asked.executor_ids == (dies,)
+        world.run(dies, host=HOSTS[1])
+        world.tell(ended(executor_id=str(int(dies) - 1) if dies != "3" else "1"))
+    world.now_ms += 5_000
+    assert not of(cm.RequestContainers, world.lose(dies, 137))  # nothing waits for this one
+
+
 def test_another_executor_of_the_same_host_needs_no_container_there() -> None:
     world = World(recovery=ON, initial_executors=3)
     world.start()

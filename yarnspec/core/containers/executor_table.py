@@ -116,8 +116,9 @@ class ExecutorTable:
 
     @property
     def missing(self) -> int:
-        """How many containers are to be asked for now."""
-        return max(0, self.wanted - self.live - self.held)
+        """How many containers are to be asked for now. Required hosts wait for no back-off."""
+        lacking = max(0, self.wanted - self.live)
+        return max(lacking - self.held, min(lacking, len(self._unserved_hosts())))
 
     @property
     def missing_by_profile(self) -> dict[int, int]:

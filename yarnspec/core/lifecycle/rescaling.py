@@ -90,6 +90,7 @@ class Rescaling:
     def begin(self, now_ms: int) -> None:
         """The job executes from now on."""
         self._have = self._peak = self._containers.count("running")
+        self._may_move = False
         if self._bounds.given and not self._bounds.hold_start:
             self._bounds.ran_with = _if_fewer(self._have, self._bounds.least)
         self._manager = StateTransitionManager(self._timing, self, now_ms)
@@ -109,8 +110,8 @@ class Rescaling:
     def request(self, least: int, most: int, now_ms: int, ran_with: int = 0) -> list[Command]:
         """Other bounds are asked for; ``ran_with``: an earlier attempt ran with so many, and never had the least."""
         self._pending = (least, most)
-        if self._manager is None and self._have:  # between two drivers
-            ran_with = _if_fewer(self._have, least)
+        if self._manager is None and (have := self._have or self._bounds.ran_with):  # between two drivers or attempts
+            ran_with = _if_fewer(have, least)
         if self._manager is None or self._changes_nothing:
             return self._hold(now_ms, ran_with)
         if not self._moving:

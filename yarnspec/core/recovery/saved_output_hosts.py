@@ -14,6 +14,7 @@ from collections.abc import Mapping
 
 from yarnspec.core.blocking.blocklist import Blocklist
 from yarnspec.core.blocking.hosts import Hosts
+from yarnspec.core.containers.executor_rows import Executor
 from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.recoverycommands import GiveUpHost
@@ -143,9 +144,15 @@ class SavedOutputHosts:
         replaced = row is not None and row.state != "releasing"
         if not replaced and event.host not in self._containers.occupied:
             return [self._give_up(event.host, "no other executor takes its place there")]
-        if row is not None and row.preemption_announced:
+        if row is not None and row.preemption_announced and self._alone(row):
             return [self._give_up(event.host, "YARN preempted it, so another application has its place")]
         return [self._timers.set(_timer(event.executor_id), now_ms + self._live_ms, said)]
+
+    def _alone(self, row: Executor) -> bool:
+        """Whether there is no other executor on the host of this one, and nothing else there is waited for."""
+        others = any(one.host == row.host and one is not row for one in self._containers.rows)
+        waits = [one for one in self._live.values() if one.host == row.host]
+        return not others and len(waits) == 1 and row.host not in self._waiting
 
     def live_ended(self, event: LiveAdoptionEnded, _now_ms: int) -> list[Command]:
         """Note that the driver holds no task back any more for the executor that died."""
