@@ -238,40 +238,71 @@ def test_no_move_begins_while_executors_of_the_one_before_have_not_gone() -> Non
     assert asked(stage_ends(world, S)) == ["2"]
 
 
-def test_what_comes_for_one_that_moves_avoids_the_hosts_that_executors_leave() -> None:
+def asked_on(commands: list[Command]) -> list[tuple[str, ...]]:
+    """The hosts that the containers of the newest placement are asked for on, and on no others; empty: anywhere."""
+    return [one.hosts if one.strict else () for one in of(UpdatePlacement, commands)[-1].wanted]
+
+
+def moves(world: World, executor_id: str) -> bool:
+    """Whether this executor is asked for on an emptier host."""
+    (asks,) = (one for one in world.negotiator._containers.asks.all if one.wanted.id == executor_id)
+    row = world.negotiator._containers.row(executor_id)
+    assert row is not None
+    assert not asks.moves or asks.required == row.moves_to
+    return bool(row.moves_to)
+
+
+def test_what_comes_for_one_that_moves_comes_on_the_emptier_host_alone() -> None:
     world = uneven_job()
     two_hosts_come(world)
     holds(world, "4", 0)
-    assert [one.not_hosts for one in only(UpdatePlacement, holds(world, "3", 0)).wanted] == [(HOSTS[0],), (HOSTS[0],)]
-    answer = world.lose("1", -100, host=HOSTS[0])  # what replaces a lost one may come anywhere
-    assert [one.not_hosts for one in only(UpdatePlacement, answer).wanted] == [(HOSTS[0],), (HOSTS[0],), ()]
+    assert asked_on(holds(world, "3", 0)) == [(HOSTS[1],), (HOSTS[2],)]
+    answer = world.lose("1", -100, host=HOSTS[0])
+    assert asked_on(answer)[:2] == [(HOSTS[1],), (HOSTS[2],)]
+    (again,) = only(RequestContainers, answer).executor_ids  # what replaces a lost one comes by the rules of all
+    assert QUIET not in [one.name for one in of(SetTimer, world.allocate(again, HOSTS[0]))]
+    world.allocate("5", HOSTS[1])
+    world.allocate("6", HOSTS[2])
+    (again,) = only(RequestContainers, world.lose("2", -100, host=HOSTS[0])).executor_ids
+    assert not moves(world, again)
 
 
-def test_what_comes_for_executors_of_two_hosts_avoids_both() -> None:
+def test_executors_of_two_hosts_go_when_their_own_ones_have_come() -> None:
     world = two_full_hosts(8)
-    world.tell(report(4, 4, 8))
+    world.tell(report(4, 4, 1, 1))
     world.fire(RESCALE, START_MS + 160 * S)
     moving = asked(stage_ends(world))
-    for executor_id in moving:
-        answer = holds(world, executor_id, 0)
     assert len(moving) == 2
-    assert [one.not_hosts for one in only(UpdatePlacement, answer).wanted] == [(HOSTS[0], HOSTS[1])] * 2
+    answers = [only(RequestContainers, holds(world, executor_id, 0)) for executor_id in moving]
+    first, second = (one.executor_ids[0] for one in answers)
+    to_first, to_second = (hosts[0] for hosts in asked_on(world.commands))
+    assert {to_first, to_second} == {HOSTS[2], HOSTS[3]}
+    assert asked(world.run(second, host=to_second)) == [moving[1]]
+    assert asked(world.run(first, host=to_first)) == [moving[0]]
+    assert of(EndRescale, world.commands)[-1].why == "2 executors moved"
 
 
-def test_where_nothing_else_has_room_nobody_moves() -> None:
-    """The host that came goes again; what was asked for does not come on the full one."""
-    world = uneven_job()
-    two_hosts_come(world)
-    holds(world, "4", 0)
-    holds(world, "3", 1)
-    world.tell(report(4))
-    for timer in of(SetTimer, world.commands):
-        if timer.name == SPREAD_TIMER:
-            world.fire(timer.name, timer.at_ms)
-    assert [one.not_hosts for one in of(UpdatePlacement, world.commands)[-1].wanted] == [(HOSTS[0],)]
-    answer = world.fire(QUIET, world.now_ms + 60 * S)
-    assert only(EndRescale, answer).why == "0 executors moved"
-    assert only(ReleaseContainer, answer).executor_id == "5"
+def test_a_host_that_gives_no_container_is_left_out_until_the_pause_is_over() -> None:
+    """Two hosts have room by their reports, and neither gives any."""
+    world = uneven_job(rescale_stabilization_ms=0, rescale_cooldown_ms=0)
+    world.tell(report(4, 1, 1))
+    tried = []
+    for _ in range(6):
+        while not (first := asked(stage_ends(world, S))):
+            assert world.now_ms < START_MS + 3600 * S
+        answer = holds(world, first[0], 0)
+        tried += [(world.now_ms, *hosts) for hosts in asked_on(answer)]
+        others = first[1:]
+        for executor_id in others:
+            others += asked(holds(world, executor_id, 1))
+        for timer in of(SetTimer, world.commands):
+            if timer.name == SPREAD_TIMER:
+                world.fire(timer.name, timer.at_ms)
+        assert only(EndRescale, world.fire(QUIET, world.now_ms + 60 * S)).why == "0 executors moved"
+    hosts = [host for _, host in tried]
+    assert set(hosts[:2]) == {HOSTS[1], HOSTS[2]}
+    assert hosts[2:4] == hosts[:2]
+    assert all(host != HOSTS[0] for host in hosts)
 
 
 def test_with_dynamic_allocation_that_the_program_turns_on_nobody_moves() -> None:
@@ -422,10 +453,10 @@ def test_what_does_not_come_is_given_up() -> None:
     assert only(EndRescale, answer).why == "0 executors moved"
     assert only(ReleaseContainer, answer).executor_id == "5"
     assert not of(UpdateTaskBlocks, world.commands)
-    # What kept them there was no job: the next one need not end before they are asked about again.
+    # What kept executor 4 there was no job: the next one need not end before it is asked about again.
     world.tell(report(4, 8, 8), 61 * S)
     world.fire(RESCALE, world.now_ms + 100 * S)
-    assert asked(stage_ends(world, S)) == ["4", "3"]
+    assert asked(stage_ends(world, S)) == ["4"]
 
 
 def test_each_time_that_nothing_comes_the_pause_is_twice_as_long() -> None:
@@ -453,7 +484,7 @@ def test_a_container_that_comes_after_the_end_of_the_move_goes_again_and_others_
     holds(world, "3", ev.ONLY_MAP_OUTPUTS)
     world.allocate("5", HOSTS[1])
     assert not of(EndRescale, world.fire(QUIET, world.now_ms + 60 * S))  # it has a container
-    answer = world.fire(QUIET, world.now_ms + 240 * S)
+    answer = world.fire(QUIET, world.now_ms + 300 * S)
     assert only(EndRescale, answer).why == "0 executors moved"
     assert only(UpdateTaskBlocks, answer).executors == ("5",)
     came = world.register("5", HOSTS[1])
@@ -466,18 +497,28 @@ def test_a_container_that_comes_after_the_end_of_the_move_goes_again_and_others_
     assert of(AskHeldBlocks, stage_ends(world, S))
 
 
+def test_outputs_that_wait_meanwhile_change_nothing_for_a_move() -> None:
+    world = uneven_job(recovery=RecoverySettings(enabled=True))
+    two_hosts_come(world)
+    holds(world, "4", 0)
+    world.tell(rec.LiveAdoptionBegan(executor_id="1", host=HOSTS[0], outputs=4))
+    world.lose("1", -100, host=HOSTS[0])
+    world.tell(rec.LiveAdoptionEnded(executor_id="1", host=HOSTS[0], outputs=4, adopted=4, lost=0, why="taken over"))
+    assert moves(world, "5")
+
+
 def test_at_the_end_of_a_move_those_go_that_still_start() -> None:
-    """Executor 6 works on the host that was empty; 4 went for it, and 5 has not registered."""
+    """Executor 6 works on the host that was empty; 3 went for it, and 5 has not registered."""
     world = uneven_job()
     two_hosts_come(world)
     holds(world, "4", 0)
     holds(world, "3", 0)
     world.allocate("5", HOSTS[1])
     world.run("6", host=HOSTS[2])
-    answer = world.fire(QUIET, world.now_ms + 300 * S)
+    answer = world.fire(QUIET, world.now_ms + 360 * S)
     assert only(EndRescale, answer).why == "1 executor moved"
     extra = {row.executor_id for row in world.negotiator._containers.extra_executors}
-    assert extra == {"4", "5"}
+    assert extra == {"3", "5"}
 
 
 def test_one_that_dies_meanwhile_is_replaced_by_the_one_that_comes() -> None:
@@ -485,7 +526,9 @@ def test_one_that_dies_meanwhile_is_replaced_by_the_one_that_comes() -> None:
     two_hosts_come(world)
     holds(world, "4", 0)
     holds(world, "3", 1)
+    assert moves(world, "5")
     world.lose("4", -100, host=HOSTS[0])
+    assert not moves(world, "5")
     came = world.run("5", host=HOSTS[1])
     assert not of(UpdateTaskBlocks, came)
     assert len(of(RequestContainers, world.commands)) == 1
@@ -595,7 +638,7 @@ def test_fullest_hosts_on_which_nobody_may_move_do_not_keep_others_from_it() -> 
 def test_the_hosts_are_looked_at_again_only_when_something_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[int] = []
 
-    def counted(hosts: Iterable[HostLoad], *args: Any, **kwargs: Any) -> tuple[str, ...]:
+    def counted(hosts: Iterable[HostLoad], *args: Any, **kwargs: Any) -> tuple[tuple[str, str], ...]:
         looks.append(1)
         return uneven(hosts, *args, **kwargs)
 

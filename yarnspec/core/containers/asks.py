@@ -15,25 +15,22 @@ from yarnspec.core.messages.commands import WantedContainer
 class Ask:
     """One container that is asked for.
 
-    ``avoid`` and ``required`` are its rules beside those that hold for all. ``step`` says how far spreading is relaxed
-    for it. At ``due_ms`` it is relaxed further, if none of those comes meanwhile that are due with it; with None it is
-    not. ``waits``: it will be relaxed, and its time begins when the ResourceManager has been told. ``placeless``: no
-    host is below the limit, and nothing is asked for until one is.
+    ``avoid`` and ``required`` are its rules beside those that hold for all. ``moves``: it comes on the required host
+    before another executor leaves for it. ``step`` says how far spreading is relaxed for it. At ``due_ms`` it is
+    relaxed further, if none of those comes meanwhile that are due with it; with None it is not. ``waits``: it will be
+    relaxed, and its time begins when the ResourceManager has been told. ``placeless``: no host is below the limit, and
+    nothing is asked for until one is.
     """
 
     wanted: WantedContainer
     extra: bool = False
     avoid: tuple[str, ...] = ()
     required: str = ""
+    moves: bool = False
     step: Step = STEPS[0]
     due_ms: int | None = None
     waits: bool = False
     placeless: bool = False
-
-    @property
-    def moves(self) -> bool:
-        """Whether it is for an executor that comes before another one leaves."""
-        return bool(self.avoid) and not self.extra
 
     @property
     def named(self) -> tuple[str, ...]:

@@ -247,12 +247,19 @@ class CandidateHosts:
                     turn=self._turn(host),
                 )
 
-    def uneven(self, executors: Counter[str], movable: Counter[str]) -> tuple[str, ...]:
-        """The hosts that have one of these executors too many, once for each that is movable."""
+    def uneven(
+        self, executors: Counter[str], movable: Counter[str], not_to: frozenset[str]
+    ) -> tuple[tuple[str, str], ...]:
+        """The hosts that have one of these executors too many, and where it could go: a pair for each that is movable.
+
+        None goes to a host of ``not_to``.
+        """
         most = max((executors[host] for host in movable), default=0)
         if all(most - executors[host] <= 1 for host in self.usable):
             return ()  # whatever room they have
-        loads = self._loads_of(self.ours(), executors, self._profiles.usual, {})
+        loads = list(self._loads_of(self.ours(), executors, self._profiles.usual, {}))
+        for one in loads:
+            one.room *= one.host not in not_to
         return uneven(loads, self._limit, movable=movable)
 
     def note_silent(self, hosts: set[str], profile: int, now_ms: int) -> bool:

@@ -34,6 +34,9 @@ class Executor:
     profile: int = 0
     """Spark's number of its resource profile; 0: it is of the usual size."""
 
+    moves_to: str = ""
+    """The host on which it comes before another executor leaves for it."""
+
     @property
     def ordinary(self) -> bool:
         """Whether it counts towards the target."""

@@ -27,6 +27,7 @@ them ``placing.py`` decides.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Literal
 
@@ -57,7 +58,7 @@ class ExecutorTable:
         self.target = settings.initial_executors
         self.held = 0
         self.profiles_held = False
-        self._move_from: tuple[str, ...] = ()
+        self._move_to: tuple[str, ...] = ()
         self._extra_target = 0
         self._extra_not_hosts: tuple[str, ...] = ()
         self._required_hosts: tuple[str, ...] = ()
@@ -134,7 +135,7 @@ class ExecutorTable:
 
         Spark's target, with those that come before others leave, and at least one for each required host.
         """
-        return max(self.target + len(self._move_from), self._needed)
+        return max(self.target + len(self._move_to), self._needed)
 
     @property
     def _needed(self) -> int:
@@ -197,7 +198,9 @@ class ExecutorTable:
         if hosts == self._required_hosts:
             return
         self._required_hosts = hosts
-        for ask in self.asks.place_again(lambda ask: bool(ask.required) and ask.required not in hosts):
+        for ask in self.asks.place_again(
+            lambda ask: bool(ask.required) and not ask.moves and ask.required not in hosts
+        ):
             ask.required = ""
 
     def want_extra(self, count: int, not_hosts: tuple[str, ...] = ()) -> None:
@@ -208,15 +211,20 @@ class ExecutorTable:
                 ask.avoid, ask.step = not_hosts, STEPS[0]
         self._extra_not_hosts = not_hosts
 
-    def move_from(self, hosts: tuple[str, ...]) -> None:
-        """Want one more executor for each of these hosts, and on none of them."""
-        self._move_from = hosts
-        avoid = self._moved_off()
-        for ask in self.asks.place_again(lambda ask: ask.moves and ask.avoid != avoid):
-            ask.avoid, ask.step = avoid, STEPS[0]
+    def move_to(self, hosts: tuple[str, ...]) -> None:
+        """Want one more executor for each of these hosts, there and nowhere else."""
+        self._move_to = hosts
+        for ask in self.asks.place_again(lambda ask: ask.moves and ask.required not in hosts):
+            ask.required, ask.moves = "", False
+            if row := self._rows.get(ask.wanted.id):
+                row.moves_to = ""
 
-    def _moved_off(self) -> tuple[str, ...]:
-        return tuple(sorted(set(self._move_from)))
+    def moves_awaited(self) -> Counter[str]:
+        """How many of these have not registered, by host."""
+        if not self._move_to:
+            return Counter()
+        rows = (row for row in self._rows.values() if row.moves_to)
+        return Counter(row.moves_to for row in rows if row.state in ("wanted", "allocated"))
 
     def ask(self, places_left: Callable[[int], int] | None = None) -> tuple[str, ...]:
         """Make rows for what is missing, as far as ids are left, and give their new ids.
@@ -246,8 +254,10 @@ class ExecutorTable:
     def _ask_one(self, *, extra: bool = False, profile: int = USUAL) -> str:
         self._issued += 1
         executor_id = str(self._first_id + self._issued)
-        required = () if extra or profile else self._unserved_hosts()[:1]
-        self._rows[executor_id] = Executor(executor_id=executor_id, state="wanted", extra=extra, profile=profile)
+        required = "" if extra or profile else next(iter(self._unserved_hosts()), "")
+        moves_to = "" if extra or profile or required else next(iter(Counter(self._move_to) - self.moves_awaited()), "")
+        row = Executor(executor_id=executor_id, state="wanted", extra=extra, profile=profile, moves_to=moves_to)
+        self._rows[executor_id] = row
         size = self.profiles.of(profile)
         wanted = WantedContainer(
             id=executor_id,
@@ -258,10 +268,7 @@ class ExecutorTable:
             label=self._settings.executor_label,
         )
         avoid = self._extra_not_hosts if extra else ()
-        if self._move_from and not (extra or profile or required):
-            moving = sum(ask.moves for ask in self.asks.all)
-            avoid = self._moved_off() if moving < len(self._move_from) else ()
-        self.asks.add(Ask(wanted=wanted, extra=extra, avoid=avoid, required=required[0] if required else ""))
+        self.asks.add(Ask(wanted=wanted, extra=extra, avoid=avoid, required=required or moves_to, moves=bool(moves_to)))
         return executor_id
 
     @property

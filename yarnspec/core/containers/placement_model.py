@@ -176,16 +176,16 @@ def uneven(
     max_per_host: int | None = None,
     most: int = MOST_MOVED,
     movable: Mapping[str, int] | None = None,
-) -> tuple[str, ...]:
-    """The hosts that have an executor more than spreading would give them, once for each such executor.
+) -> tuple[tuple[str, str], ...]:
+    """The hosts that have an executor more than spreading would give them, and where it could go: a pair for each.
 
-    Each of these executors could move to a host with room that then has no more than the one it left. At most ``most``
-    are named, the fullest hosts first, and none more often than it has ``movable`` executors. None: all may move.
+    The second host has room, and then has no more than the first. At most ``most`` pairs are named, the fullest hosts
+    first, and none more often than it has ``movable`` executors. None: all may move.
     """
     loads = list(hosts)
     left = Counter({one.host: one.containers for one in loads} if movable is None else movable)
-    sources: list[str] = []
-    while len(sources) < most:
+    pairs: list[tuple[str, str]] = []
+    while len(pairs) < most:
         open_ones = [one for one in loads if one.room > 0 and (max_per_host is None or one.places_left(max_per_host))]
         full_ones = [one for one in loads if left[one.host] > 0]
         if not open_ones or not full_ones:
@@ -198,5 +198,5 @@ def uneven(
         emptiest.containers += 1
         emptiest.room -= 1
         left[fullest.host] -= 1
-        sources.append(fullest.host)
-    return tuple(sources)
+        pairs.append((fullest.host, emptiest.host))
+    return tuple(pairs)

@@ -79,8 +79,8 @@ class Placing:
         """What was last told of hosts on which containers did not come, and of which containers."""
         self._not_asked = (0, "")
         self._due_ms: int | None = None
-        self._uneven_at: tuple[int, int, ExecutorProfile, frozenset[str]] | None = None
-        self._uneven: tuple[str, ...] = ()
+        self._uneven_at: tuple[int, int, ExecutorProfile, frozenset[str], frozenset[str]] | None = None
+        self._uneven: tuple[tuple[str, str], ...] = ()
         self._came_ms: dict[int, int] = {}
         """When the last container came of those that are due at one time."""
 
@@ -261,16 +261,17 @@ class Placing:
             if ask.wanted.rule == "spread" and ask.step == "host" and ask.wanted.profile == USUAL:
                 waiting.setdefault(ask.wanted.hosts[0], []).append(ask.wanted.id)
         loads = self._candidates.host_loads((), self._profiles.usual) if waiting else ()
-        return {waiting[host].pop() for host in uneven(loads, self._limit) if waiting.get(host)}
+        return {waiting[host].pop() for host, _ in uneven(loads, self._limit) if waiting.get(host)}
 
     def _misplaced(self, ask: Ask) -> bool:
         return bool(ask.named) and self._candidates.usable.isdisjoint(ask.named)
 
-    def uneven(self, staying: frozenset[str]) -> tuple[str, ...]:
-        """The hosts that have an executor too many, once for each; none without spreading, or while some are asked for.
+    def uneven(self, staying: frozenset[str], not_to: frozenset[str]) -> tuple[tuple[str, str], ...]:
+        """The hosts that have an executor too many, and where it could go: a pair for each.
 
-        A host whose executors are all ``staying`` is not named. The answer is kept as long as the executors, the hosts
-        and who stays are the same: how slow hosts are only decides among those that are equally full.
+        There is none without spreading, or while some are asked for. A host whose executors are all ``staying`` is not
+        left, and none goes to a host of ``not_to``. The answer is kept as long as the executors, the hosts and the
+        question are the same: how slow hosts are only decides among those that are equally full.
 
         Executors that are required on a host stay there: with saved outputs to wait for nothing is uneven. Those that
         are near data of waiting tasks stay, too.
@@ -278,12 +279,12 @@ class Placing:
         self._look_at_hosts()
         if not self._options.spread or self._asks.all or self._profiles.local_tasks(USUAL) is not None:
             return ()
-        at = (self._containers.changes, self._candidates.changes, self._profiles.usual, staying)
+        at = (self._containers.changes, self._candidates.changes, self._profiles.usual, staying, not_to)
         if at != self._uneven_at:
             rows = [row for row in self._containers.rows if row.state == "running" and row.ordinary]
             there = Counter(row.host for row in rows)
             movable = Counter(row.host for row in rows if row.executor_id not in staying)
-            self._uneven_at, self._uneven = at, self._candidates.uneven(there, movable)
+            self._uneven_at, self._uneven = at, self._candidates.uneven(there, movable, not_to)
         return self._uneven
 
     # one ask
@@ -296,7 +297,8 @@ class Placing:
             return True
         if ask.required:
             loads.take(ask.required)
-            self._asks.put(ask, hosts=(ask.required,), strict=True, takes_late=False, rule="require")
+            rule: PlacementRule = "spread" if ask.moves else "require"
+            self._asks.put(ask, hosts=(ask.required,), strict=True, takes_late=False, rule=rule)
             return True
         spreads = self.spreads and ask.step != self._last
         rule, hosts = self._hosts_for(ask, loads) if spreads else ("", ())

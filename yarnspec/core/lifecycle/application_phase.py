@@ -54,7 +54,7 @@ class ApplicationPhase:
         timers: Timers,
         dismiss: Callable[[tuple[str, ...], int], list[Command]],
         suits: Callable[[ev.HostReport], bool],
-        uneven: Callable[[frozenset[str]], tuple[str, ...]],
+        uneven: Callable[[frozenset[str], frozenset[str]], tuple[tuple[str, str], ...]],
     ) -> None:
         self._settings = settings
         self._lifecycle = lifecycle

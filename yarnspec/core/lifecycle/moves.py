@@ -5,9 +5,9 @@ if it holds nothing that may still be read. The driver is asked first, for one e
 one may move. When all full hosts have had their turn the first one is asked about again, after a pause. If the driver
 refused, a job must have ended before that: then Spark may forget what it needed.
 
-For each that may move one more executor is asked for, on another host than those that executors leave. The plan puts it
-on the emptiest one. When it has registered, the other one takes no new task, and goes when it is idle. So the job never
-has fewer executors than before, and no task runs twice.
+For each that may move one more executor is asked for, on the emptier host and nowhere else. When it has registered, the
+other one takes no new task, and goes when it is idle. So the job never has fewer executors than before, and no task
+runs twice. A host on which it does not come is left out until the next pause is over.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 20_000, 5 * 60_000
 class Moves:
     """The executors that move now.
 
-    ``uneven`` names the hosts that have an executor too many, once for each such executor. It is told which executors
-    stay where they are. ``dismiss`` is called with executors that are to go.
+    ``uneven`` names the hosts that have an executor too many, each with the host where it could go. It is told which
+    executors stay, and where none may go. ``dismiss`` is called with executors that are to go.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Moves:
         settings: Settings,
         bounds: Bounds,
         containers: ExecutorTable,
-        uneven: Callable[[frozenset[str]], tuple[str, ...]],
+        uneven: Callable[[frozenset[str], frozenset[str]], tuple[tuple[str, str], ...]],
         dismiss: Callable[[tuple[str, ...], int], list[Command]],
     ) -> None:
         self._enabled = settings.resources.move_executors
@@ -47,12 +47,16 @@ class Moves:
         self._dismiss = dismiss
         self._asked: set[str] = set()
         self._stayed: frozenset[str] = frozenset()
-        """Those that did not move: for what they hold, or as no other executor came."""
+        """Those that did not move: for what they hold, or as the driver said nothing of them."""
+        self._silent: frozenset[str] = frozenset()
+        """The hosts on which no executor came."""
+        self._pairs: list[tuple[str, str]] = []
+        """The hosts that executors are to leave in this round, each with the one where it is to go."""
         self._job_ended = False
         self._pause_ms, self._pause_ends_ms = _FIRST_PAUSE_MS, 0
         self._said: set[tuple[str, str]] = set()
         self._leaving: dict[str, str] = {}
-        """The executors that wait for the one that comes in their place, with their hosts."""
+        """The executors that wait for the one that comes in their place, with the hosts where it is to come."""
         self.moved = 0
 
     @property
@@ -68,7 +72,7 @@ class Moves:
     @property
     def again_ms(self) -> int | None:
         """When the driver may be asked again about those that did not move; None: something has to happen before."""
-        waits = self._stayed and self._job_ended and not self.under_way and not self._sources()
+        waits = (self._stayed or self._silent) and self._job_ended and not self.under_way and not self._uneven_pairs()
         return self._pause_ends_ms if waits else None
 
     def worth_it(self) -> bool:
@@ -77,13 +81,14 @@ class Moves:
         if not self._enabled or self._bounds.dynamic or self.under_way:
             return False
         all_there = self._there == self._containers.wanted and not self._containers.extra_count
-        return all_there and bool(self._sources())
+        return all_there and bool(self._uneven_pairs())
 
     def begin(self) -> list[Command]:
         """Ask the driver what the newest executors on the fullest hosts hold."""
         self.moved = 0
         self._job_ended = False
-        return [command for host in self._sources() for command in self._ask_on(host)]
+        self._pairs = list(self._uneven_pairs())
+        return [command for host, _ in self._pairs for command in self._ask_on(host)]
 
     def again(self, event: ev.Event, now_ms: int) -> bool:
         """Whether the driver may be asked again from now on about all that did not move."""
@@ -92,7 +97,7 @@ class Moves:
         again_ms = self.again_ms
         if again_ms is None or now_ms < again_ms:
             return False
-        self._stayed = frozenset()
+        self._stayed = self._silent = frozenset()
         return True
 
     def look(self, event: ev.Event, now_ms: int) -> list[Command]:
@@ -109,8 +114,9 @@ class Moves:
 
     def give_up(self, now_ms: int) -> list[Command]:
         """Nobody moves any more. Requests beside the target are withdrawn, and a container that has come goes again."""
-        hosts = {self._host_of(one) for one in (*self._asked, *self._leaving)}
+        hosts = {self._host_of(one) for one in self._asked}
         self._stayed |= {row.executor_id for row in self._containers.rows if row.host in hosts}
+        self._silent |= set(self._leaving.values())
         self._job_ended = True  # what kept these where they are has nothing to do with a job
         self._pause(now_ms)
         self.forget()
@@ -125,7 +131,7 @@ class Moves:
     def begin_anew(self) -> None:
         """The next driver has other executors."""
         self.forget()
-        self._stayed = frozenset()
+        self._stayed = self._silent = frozenset()
         self._job_ended = False
         self._pause_ms = _FIRST_PAUSE_MS
         self._said.clear()
@@ -138,15 +144,14 @@ class Moves:
     def _leave(self, leaving: dict[str, str]) -> None:
         """These executors wait for others in their place from now on."""
         self._leaving = leaving
-        self._containers.move_from(tuple(leaving.values()))
+        self._containers.move_to(tuple(leaving.values()))
 
     @property
     def _there(self) -> int:
         return self._containers.count_ordinary("running")
 
-    def _sources(self) -> tuple[str, ...]:
-        """The hosts that have an executor too many, once for each that may be asked."""
-        return self._uneven(self._stayed)
+    def _uneven_pairs(self) -> tuple[tuple[str, str], ...]:
+        return self._uneven(self._stayed, self._silent)
 
     def _host_of(self, executor_id: str) -> str:
         row = self._containers.row(executor_id)
@@ -177,7 +182,9 @@ class Moves:
         self._asked.discard(event.executor_id)
         host = self._host_of(event.executor_id)
         if not event.count:
-            self._leave(self._leaving | {event.executor_id: host})
+            pair = next(pair for pair in self._pairs if pair[0] == host)
+            self._pairs.remove(pair)
+            self._leave(self._leaving | {event.executor_id: pair[1]})
             return []
         self._stayed |= {event.executor_id}
         commands = [*self._say_why(event), *self._ask_on(host)]
@@ -196,7 +203,14 @@ class Moves:
 
     def _came(self, now_ms: int) -> list[Command]:
         surplus = max(0, self._there - self._containers.target)
-        leaving = tuple(self._leaving)[:surplus]
+        awaited = self._containers.moves_awaited()
+        came = []
+        for executor_id, host in self._leaving.items():
+            if awaited[host]:
+                awaited[host] -= 1
+            else:
+                came.append(executor_id)
+        leaving = tuple(came[:surplus])
         if not leaving:
             return []
         self.moved += len(leaving)

@@ -40,7 +40,7 @@ QUIET_TIMER = "rescale-quiet"
 QUIET_MS = 60_000
 """A rescale is over when nothing more has come for so long: what is missing stays asked for."""
 STARTS_WITHIN_MS = 5 * 60_000
-"""A move waits so long for an executor that has a container."""
+"""A move waits so much longer for executors that have a container."""
 _OFF_MS = -1
 
 
@@ -57,7 +57,7 @@ class Rescaling:
         blocklist: Blocklist,
         timers: Timers,
         dismiss: Callable[[tuple[str, ...], int], list[Command]],
-        uneven: Callable[[frozenset[str]], tuple[str, ...]],
+        uneven: Callable[[frozenset[str], frozenset[str]], tuple[tuple[str, str], ...]],
     ) -> None:
         self._timing = _timing(settings.resources)
         self._bounds = bounds
@@ -83,7 +83,7 @@ class Rescaling:
         self._number = settings.earlier_rescales
         self._wanted: int | None = None
         """How many the rescale under way wants; None: there is none. ``_before``: how many there were as it began."""
-        self._before = 0
+        self._before = self._began_ms = 0
         self._moving = False
         """Whether it moves executors."""
 
@@ -289,7 +289,7 @@ class Rescaling:
 
     def _begin(self, cause: RescaleCause, wanted: int, before: int, now_ms: int) -> list[Command]:
         self._number += 1
-        self._wanted, self._before = wanted, before
+        self._wanted, self._before, self._began_ms = wanted, before, now_ms
         said = f"{cause}: from {before} executors to {wanted} ({self._containers.summary()})"
         begun = BeginRescale(number=self._number, cause=cause, wanted=wanted, before=before, reason=said)
         return [begun, self._quiet_from(now_ms)]
@@ -298,8 +298,7 @@ class Rescaling:
         """Keep the timeline up: executors come and go."""
         have = self._containers.count("running")
         if self._moves.under_way:
-            starts = self._moving and isinstance(event, (ev.ContainerAllocated, ev.ContainerStarted))
-            return [self._quiet_from(now_ms)] if starts else []
+            return self._wait_for_start(event)
         if self._wanted is None:
             if not self._bounds.given or have <= self._peak:
                 return []
@@ -311,6 +310,14 @@ class Rescaling:
             self._peak = have
             commands += [self._quiet_from(now_ms)] if self._wanted is not None else []
         return commands
+
+    def _wait_for_start(self, event: ev.Event) -> list[Command]:
+        """A move waits longer once an executor for it has a container."""
+        row = self._containers.row(event.executor_id) if isinstance(event, ev.ContainerAllocated) else None
+        if row is None or not row.moves_to:
+            return []
+        due_ms = self._began_ms + QUIET_MS + STARTS_WITHIN_MS
+        return [self._timers.set(QUIET_TIMER, due_ms, "the move ends when no executor registers")]
 
     def quiet(self, now_ms: int) -> list[Command]:
         """Go on when nothing more has come for a while."""
@@ -346,8 +353,7 @@ class Rescaling:
         return [EndRescale(number=self._number, got=got, why=why, reason=f"{why} ({self._containers.summary()})")]
 
     def _quiet_from(self, now_ms: int, why: str = "the rescale ends when nothing more comes") -> Command:
-        starts = self._moving and self._containers.count_ordinary("allocated")
-        return self._timers.set(QUIET_TIMER, now_ms + (STARTS_WITHIN_MS if starts else QUIET_MS), why)
+        return self._timers.set(QUIET_TIMER, now_ms + QUIET_MS, why)
 
 
 def _timing(options: ResourcesSettings) -> Timing:

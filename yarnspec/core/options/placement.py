@@ -114,7 +114,7 @@ class ExecutorSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     backoff_first_ms: int = 1_000
     """Time before the first replacement of an executor that died young. It doubles with each further one. It begins
-    when the executor registers, so one that worked longer is replaced at once."""
+    when the executor registers, so one that worked longer is replaced at once, unless another replacement waits."""
 
     backoff_max_ms: int = 30_000
     """Longest time before the replacement of an executor that died young."""
