@@ -521,6 +521,20 @@ def test_at_the_end_of_a_move_those_go_that_still_start() -> None:
     assert extra == {"3", "5"}
 
 
+def test_a_host_that_gives_nothing_ends_the_move_a_minute_after_its_begin() -> None:
+    """Executor 6 has come on the other one."""
+    world = uneven_job()
+    two_hosts_come(world)
+    holds(world, "4", 0)
+    begun = world.now_ms
+    holds(world, "3", 0)
+    (longer,) = (one for one in of(SetTimer, world.allocate("6", HOSTS[2])) if one.name == QUIET)
+    assert longer.at_ms == begun + 360 * S
+    (again,) = (one for one in of(SetTimer, world.register("6", HOSTS[2])) if one.name == QUIET)
+    assert again.at_ms == begun + 60 * S
+    assert only(EndRescale, world.fire(QUIET, again.at_ms)).why == "1 executor moved"
+
+
 def test_one_that_dies_meanwhile_is_replaced_by_the_one_that_comes() -> None:
     world = uneven_job()
     two_hosts_come(world)

@@ -123,8 +123,24 @@ def test_a_replacement_that_outputs_wait_for_is_asked_for_without_a_back_off() -
         assert asked.executor_ids == (dies,)
         world.run(dies, host=HOSTS[1])
         world.tell(ended(executor_id=str(int(dies) - 1) if dies != "3" else "1"))
-    world.now_ms += 5_000
+    assert of(cm.RequestContainers, world.lose("2", -100, host=HOSTS[2]))  # nothing is held back by then
     assert not of(cm.RequestContainers, world.lose(dies, 137))  # nothing waits for this one
+
+
+def test_nobody_waits_for_the_place_of_an_executor_that_is_not_needed() -> None:
+    world = running()
+    world.tell(ev.TargetExecutorsChanged(count=1))
+    assert "no other executor" in only(rc.GiveUpHost, world.tell(began())).reason
+
+
+def test_a_request_that_fails_is_made_again_after_a_pause_even_where_outputs_wait() -> None:
+    world = running()
+    world.tell(began())
+    (replacement,) = only(cm.RequestContainers, world.lose("1", 137)).executor_ids
+    answer = world.tell(ev.RequestFailed(executor_ids=(replacement,), message="busy"))
+    assert not of(cm.RequestContainers, answer)
+    (timer,) = (one for one in of(cm.SetTimer, answer) if one.name == "replacement-backoff")
+    assert of(cm.RequestContainers, world.fire(timer.name, timer.at_ms))
 
 
 def test_another_executor_of_the_same_host_needs_no_container_there() -> None:

@@ -117,9 +117,8 @@ class ExecutorTable:
 
     @property
     def missing(self) -> int:
-        """How many containers are to be asked for now. Required hosts wait for no back-off."""
-        lacking = max(0, self.wanted - self.live)
-        return max(lacking - self.held, min(lacking, len(self._unserved_hosts())))
+        """How many containers are to be asked for now."""
+        return max(0, self.wanted - self.live - self.held)
 
     @property
     def missing_by_profile(self) -> dict[int, int]:
@@ -219,12 +218,12 @@ class ExecutorTable:
             if row := self._rows.get(ask.wanted.id):
                 row.moves_to = ""
 
-    def moves_awaited(self) -> Counter[str]:
-        """How many of these have not registered, by host."""
+    def moves_awaited(self, *states: State) -> Counter[str]:
+        """How many of these are in one of these states, by host; without states: how many have not registered."""
         if not self._move_to:
             return Counter()
         rows = (row for row in self._rows.values() if row.moves_to)
-        return Counter(row.moves_to for row in rows if row.state in ("wanted", "allocated"))
+        return Counter(row.moves_to for row in rows if row.state in (states or ("wanted", "allocated")))
 
     def ask(self, places_left: Callable[[int], int] | None = None) -> tuple[str, ...]:
         """Make rows for what is missing, as far as ids are left, and give their new ids.
@@ -275,6 +274,14 @@ class ExecutorTable:
     def occupied(self) -> frozenset[str]:
         """The hosts on which an executor runs or starts."""
         return frozenset(row.host for row in self._rows.values() if row.state in ("allocated", "running"))
+
+    def requires(self, host: str) -> bool:
+        """Whether a container is required on this host, and none is there or asked for."""
+        return host in self._unserved_hosts()
+
+    def will_replace(self, row: Executor) -> bool:
+        """Whether a container is asked for in the place of this executor when it is lost."""
+        return row.ordinary and row.state != "releasing" and self.live - 1 < self.wanted
 
     def _unserved_hosts(self) -> tuple[str, ...]:
         """The required hosts for which no container runs and none is asked for."""

@@ -281,7 +281,7 @@ class Executors:
         verdict = self._deaths.verdict(wanted)
         if verdict:
             return commands + self._lifecycle.fail(EXIT_FAILED, verdict, diagnostics)
-        if row.extra:
+        if row.extra or (row.registered_ms is not None and self._containers.requires(row.host)):
             return commands
         counted, limit = len(self._deaths.counted), self._deaths.limit(wanted)
         said = f"executor {death.executor_id} died young ({counted} such deaths, {limit} may be)"

@@ -298,7 +298,7 @@ class Rescaling:
         """Keep the timeline up: executors come and go."""
         have = self._containers.count("running")
         if self._moves.under_way:
-            return self._wait_for_start(event)
+            return self._wait_for_start(event, now_ms) if self._moving else []
         if self._wanted is None:
             if not self._bounds.given or have <= self._peak:
                 return []
@@ -311,13 +311,17 @@ class Rescaling:
             commands += [self._quiet_from(now_ms)] if self._wanted is not None else []
         return commands
 
-    def _wait_for_start(self, event: ev.Event) -> list[Command]:
-        """A move waits longer once an executor for it has a container."""
-        row = self._containers.row(event.executor_id) if isinstance(event, ev.ContainerAllocated) else None
-        if row is None or not row.moves_to:
+    def _wait_for_start(self, event: ev.Event, now_ms: int) -> list[Command]:
+        """A move waits longer as long as an executor for it has a container and starts."""
+        if not isinstance(event, ev.ContainerAllocated | ev.ContainerStarted | ev.ContainerLost):
             return []
-        due_ms = self._began_ms + QUIET_MS + STARTS_WITHIN_MS
-        return [self._timers.set(QUIET_TIMER, due_ms, "the move ends when no executor registers")]
+        due_ms = self._began_ms + QUIET_MS
+        if self._containers.moves_awaited("allocated"):
+            due_ms += STARTS_WITHIN_MS
+        due_ms = max(due_ms, now_ms)
+        if due_ms == self._timers.due_ms(QUIET_TIMER):
+            return []
+        return [self._timers.set(QUIET_TIMER, due_ms, "the move ends when no other executor comes")]
 
     def quiet(self, now_ms: int) -> list[Command]:
         """Go on when nothing more has come for a while."""

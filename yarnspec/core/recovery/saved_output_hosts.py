@@ -14,7 +14,6 @@ from collections.abc import Mapping
 
 from yarnspec.core.blocking.blocklist import Blocklist
 from yarnspec.core.blocking.hosts import Hosts
-from yarnspec.core.containers.executor_rows import Executor
 from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.messages.commands import Command
 from yarnspec.core.messages.recoverycommands import GiveUpHost
@@ -141,18 +140,19 @@ class SavedOutputHosts:
         )
         self._said[event.host] = said
         row = self._containers.row(event.executor_id)
-        replaced = row is not None and row.state != "releasing"
-        if not replaced and event.host not in self._containers.occupied:
-            return [self._give_up(event.host, "no other executor takes its place there")]
-        if row is not None and row.preemption_announced and self._alone(row):
-            return [self._give_up(event.host, "YARN preempted it, so another application has its place")]
+        if self._alone(event):
+            if row is None or not self._containers.will_replace(row):
+                return [self._give_up(event.host, "no other executor takes its place there")]
+            if row.preemption_announced:
+                return [self._give_up(event.host, "YARN preempted it, so another application has its place")]
         return [self._timers.set(_timer(event.executor_id), now_ms + self._live_ms, said)]
 
-    def _alone(self, row: Executor) -> bool:
-        """Whether there is no other executor on the host of this one, and nothing else there is waited for."""
-        others = any(one.host == row.host and one is not row for one in self._containers.rows)
-        waits = [one for one in self._live.values() if one.host == row.host]
-        return not others and len(waits) == 1 and row.host not in self._waiting
+    def _alone(self, event: LiveAdoptionBegan) -> bool:
+        """Whether no other executor is on the host of this one, and nothing else there is waited for."""
+        rows = (row for row in self._containers.rows if row.host == event.host and row.state != "releasing")
+        others = any(row.executor_id != event.executor_id for row in rows)
+        waits = [one for one in self._live.values() if one.host == event.host]
+        return not others and len(waits) == 1 and event.host not in self._waiting
 
     def live_ended(self, event: LiveAdoptionEnded, _now_ms: int) -> list[Command]:
         """Note that the driver holds no task back any more for the executor that died."""
