@@ -2,8 +2,8 @@
 
 Prints one JSON line per round (`round`, `hosts`, `containers`) and a last one (`rounds`, `wrong`: rounds with a wrong
 result). With `shuffled` what the tasks return goes through a shuffle first. With `forgotten` Spark forgets the shuffle
-after the round, and a job of one task runs while no executor holds map outputs. Then nothing runs for one
-to five seconds, one more each time, then one again. It gives up after twelve minutes.
+after the round, and a job of one task runs while no executor holds map outputs. Then nothing runs for five
+to nine seconds, one more each time, then five again. It gives up after twelve minutes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 LONGEST_S = 720
 PAUSE_S = 0.5
-LONGEST_FREE_S = 5
+SHORTEST_FREE_S, LONGEST_FREE_S = 5, 9
 
 
 def main(stop: Path, tasks: int, seconds: float, *, shuffled: bool, forgotten: bool) -> None:
@@ -49,12 +49,13 @@ def main(stop: Path, tasks: int, seconds: float, *, shuffled: bool, forgotten: b
         print(json.dumps(line), flush=True)
         if forgotten:
             del rows
-            gc.collect()
-            time.sleep(PAUSE_S)  # Python tells the JVM in the background
-            spark.sparkContext._jvm.System.gc()
+            for _ in range(2):  # Python tells the JVM in the background, now and then only after the first pause
+                gc.collect()
+                time.sleep(PAUSE_S)
+                spark.sparkContext._jvm.System.gc()
             time.sleep(PAUSE_S)
             spark.sparkContext.parallelize([0], 1).count()
-            time.sleep(rounds % LONGEST_FREE_S + 1)
+            time.sleep(SHORTEST_FREE_S + rounds % (LONGEST_FREE_S - SHORTEST_FREE_S + 1))
     print(json.dumps({"rounds": rounds, "wrong": wrong}), flush=True)
     spark.stop()
 
