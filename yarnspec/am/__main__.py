@@ -43,6 +43,7 @@ from yarnspec.am.page.routes import TRACKED
 from yarnspec.am.sources.allocations import Allocations
 from yarnspec.am.sources.cluster_watch import ClusterWatch
 from yarnspec.am.sources.event_sources import ProgramReports, ProviderEvents
+from yarnspec.am.sources.nodemanager_check import NodeManagerCheck
 from yarnspec.am.sources.refusals import EarlierRefusals
 from yarnspec.am.sources.sharedblocks import SharedBlocks
 from yarnspec.core.messages import events
@@ -122,6 +123,7 @@ def _run(  # noqa: PLR0915 - one thing after the other
         plan = _without_page(plan)
     driver = DriverEpochs(plan, place, history, containers)
     settings = settings_of(plan, earlier, epoch, spared=epochs_of(plan, killed(before)))
+    nodemanagers = NodeManagerCheck()
     shell = Shell(
         negotiator=Negotiator(settings),
         log=log,
@@ -132,6 +134,7 @@ def _run(  # noqa: PLR0915 - one thing after the other
         executor_environment=lambda executor_id, profile: container_environment(
             executor_id, driver.address, driver.gate, driver.epoch, profile
         ),
+        check_hosts=nodemanagers.doubt,
         show_spark=page.show_spark,
     )
     driver.listener = shell
@@ -141,8 +144,9 @@ def _run(  # noqa: PLR0915 - one thing after the other
     _begin(shell, plan, place, epoch, settings.placement_in_effect, shared=shared, earlier=earlier, before=before)
     driver.begin(epoch, ended_before(before, place.attempt))
     watch = ClusterWatch(
-        rm, place.application_id, shell.post, lambda: containers.waiting, constraint_of(plan.options.placement)
-    )
+        rm, place.application_id, shell.post, lambda: containers.waiting,
+        constraint=constraint_of(plan.options.placement), nodemanagers=nodemanagers,
+    )  # fmt: skip
     allocations = Allocations(containers, shell.post)
     provider = ProviderEvents(
         place.directory / RM_EVENTS_FILE, allocations, shell.post, watch.look_soon, watch.count_cores

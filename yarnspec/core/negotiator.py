@@ -312,7 +312,7 @@ class Negotiator:
         self._cluster_list.changed = True
         self._spread_waits = False
         self._timers.cancel(SPREAD_HOSTS_TIMER)
-        return self._decide_exclusions(now_ms) + self._blocklist.keep_enough() + self._executors.leave_hosts()
+        return self._decide_exclusions(now_ms) + self._blocklist.keep_enough() + self._executors.hosts_reported()
 
     def _decide_exclusions(self, now_ms: int) -> list[Command]:
         self._timers.cancel(HOSTS_TIMER)

@@ -115,6 +115,7 @@ class World:
             placement=PlacementFile(directory, "blacklist", "a"),
             driver=self.driver,
             executor_environment=lambda executor_id, _: {"ID": executor_id},
+            check_hosts=lambda hosts: self.done.append(f"checks {', '.join(hosts)}"),
             clock_ms=self._clock,
         )
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any, cast
 
 import pytest
 
 from tests.gateway.calm_cluster import host
 from yarnspec.am.sources.cluster_watch import ClusterWatch
+from yarnspec.am.sources.nodemanager_check import NodeManagerCheck
 from yarnspec.core.messages import events
 from yarnspec.core.messages.events import Event
 from yarnspec.errors import ClusterUnreachable
@@ -27,8 +29,13 @@ class Watched:
         self.asked: list[str] = []
         self.posted: list[Event] = []
         monkeypatch.setattr("yarnspec.am.sources.cluster_watch.time.monotonic", lambda: self.now_s)
+        self.nodemanagers = NodeManagerCheck()
         self.watch = ClusterWatch(
-            cast(ResourceManager, self), "application_1_0001", self.posted.append, lambda: self.waiting
+            cast(ResourceManager, self),
+            "application_1_0001",
+            self.posted.append,
+            lambda: self.waiting,
+            nodemanagers=self.nodemanagers,
         )
 
     def hosts(self, states: Any) -> tuple[Host, ...]:
@@ -67,6 +74,36 @@ def test_hosts_are_told_at_once_and_again_only_when_they_changed(watched: Watche
     (changed,) = watched.after(60)
     assert isinstance(changed, events.HostsReported)
     assert changed.hosts[1].state == "LOST"
+
+
+def test_a_host_whose_nodemanager_refuses_is_unreachable_until_it_answers_again(watched: Watched) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as here:
+        port = here.getsockname()[1]
+        watched.made_hosts = [host("a", node_id=f"127.0.0.1:{port}"), host("b")]
+        watched.after(0)
+        watched.nodemanagers.doubt(["a"])
+        assert watched.after(0.1) == []
+    (gone,) = watched.after(1)
+    assert isinstance(gone, events.HostsReported)
+    assert [one.state for one in gone.hosts] == ["UNREACHABLE", "RUNNING"]
+    with socket.create_server(("127.0.0.1", port)):
+        (back,) = watched.after(2)
+    assert isinstance(back, events.HostsReported)
+    assert [one.state for one in back.hosts] == ["RUNNING", "RUNNING"]
+
+
+def test_what_the_resource_manager_says_of_a_host_that_it_has_lost_stands(watched: Watched) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as here:
+        node_id = f"127.0.0.1:{here.getsockname()[1]}"
+    watched.made_hosts = [host("a", node_id=node_id)]
+    watched.after(0)
+    watched.nodemanagers.doubt(["a", "not in the cluster"])
+    assert [one.state for event in watched.after(0.1) for one in cast(events.HostsReported, event).hosts] == [
+        "UNREACHABLE"
+    ]
+    watched.made_hosts = [host("a", node_id=node_id, state="LOST")]
+    watched.watch.look_soon()
+    assert [one.state for event in watched.after(0.1) for one in cast(events.HostsReported, event).hosts] == ["LOST"]
 
 
 def test_a_change_that_the_provider_saw_is_looked_at_now(watched: Watched) -> None:

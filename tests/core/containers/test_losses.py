@@ -8,6 +8,7 @@ from tests.core.world import HOSTS, World, hosts, names, of, only
 from yarnspec.core.containers.blame import blame, shorten
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages.commands import (
+    CheckHosts,
     Command,
     DecommissionHost,
     FinishApplication,
@@ -417,6 +418,26 @@ def test_an_executor_that_spark_gave_up_is_released_and_replaced_when_yarn_says_
     assert "heartbeat timed out" in only(ReleaseContainer, answer).reason
     assert not only(RemoveExecutor, world.lose("1", 137)).caused_by_app
     assert world.view().counters["young_deaths"] == 0
+
+
+def test_an_executor_that_spark_gave_up_is_replaced_as_soon_as_its_host_is_found_dead() -> None:
+    world = running()
+    answer = world.tell(ev.ExecutorRemoved(executor_id="1", reason="its connection broke"))
+    assert only(CheckHosts, answer).hosts == (HOSTS[1],)
+    timer = only(SetTimer, answer)
+    found = world.tell(hosts(h3="UNREACHABLE"))
+    assert names(found) == ["ReleaseContainer", "UpdatePlacement", "RequestContainers"]
+    assert f"{HOSTS[1]} is UNREACHABLE" in only(ReleaseContainer, found).reason
+    assert world.fire(timer.name, timer.at_ms) == []
+    assert not only(RemoveExecutor, world.lose("1", -100)).caused_by_app
+    assert world.view().wanted == 1
+
+
+def test_executors_on_a_host_that_does_not_answer_go_on_until_spark_gives_them_up() -> None:
+    world = running()
+    assert of(ReleaseContainer, world.tell(hosts(h3="UNREACHABLE"))) == []
+    answer = world.tell(ev.ExecutorRemoved(executor_id="1", reason="its connection broke"))
+    assert names(answer) == ["ReleaseContainer", "UpdatePlacement", "RequestContainers"]
 
 
 def test_an_executor_whose_end_is_heard_of_in_time_is_replaced_once() -> None:

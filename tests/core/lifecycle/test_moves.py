@@ -548,6 +548,18 @@ def test_one_that_dies_meanwhile_is_replaced_by_the_one_that_comes() -> None:
     assert len(of(RequestContainers, world.commands)) == 1
 
 
+def test_one_of_two_requests_for_a_host_may_go_anywhere_when_only_one_executor_moves_there() -> None:
+    world = uneven_job()
+    world.tell(report(4, 2))
+    world.fire(RESCALE, START_MS + 160 * S)
+    moving = asked(stage_ends(world))
+    holds(world, moving[0], 0)
+    assert asked_on(holds(world, moving[1], 0)) == [(HOSTS[1],), (HOSTS[1],)]
+    world.lose(moving[0], -100, host=HOSTS[0])
+    pinned = [moves(world, executor_id) for executor_id in world.wanted()]
+    assert sorted(pinned) == [False, True]
+
+
 def test_nothing_moves_where_it_is_not_wanted_or_changes_nothing() -> None:
     world = uneven_job(move_executors=False)
     assert not of(AskHeldBlocks, two_hosts_come(world))

@@ -7,7 +7,7 @@ from yarnspec.core.messages import commands as cm
 from yarnspec.core.messages import events as ev
 from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages import recoveryevents as rec
-from yarnspec.core.messages.settings import RecoverySettings
+from yarnspec.core.messages.settings import RecoverySettings, ResourcesSettings
 
 DEADLINE_MS = 15_000
 ON = RecoverySettings(enabled=True, live_adoption=True, live_adoption_deadline_ms=DEADLINE_MS)
@@ -95,6 +95,26 @@ def test_a_host_that_is_blocked_or_lost_is_given_up_at_once() -> None:
     assert "calls it LOST" in only(rc.GiveUpHost, world.tell(hosts(h3="LOST"))).reason
 
 
+def test_a_host_that_yarn_does_not_know_to_be_dead_is_given_up_when_its_nodemanager_does_not_answer() -> None:
+    world = running()
+    world.tell(ev.ExecutorRemoved(executor_id="1", reason="its connection broke"))
+    world.tell(began())
+    found = world.tell(hosts(h3="UNREACHABLE"))
+    assert "its NodeManager does not answer" in only(rc.GiveUpHost, found).reason
+    assert only(cm.RequestContainers, found).executor_ids == ("3",)
+    assert newest(world).hosts == ()
+
+
+def test_where_another_executor_runs_on_its_host_the_outputs_wait_while_the_nodemanager_does_not_answer() -> None:
+    world = running()
+    world.tell(ev.TargetExecutorsChanged(count=3))
+    world.run("3", host=HOSTS[1])
+    world.tell(ev.ExecutorRemoved(executor_id="1", reason="its connection broke"))
+    world.tell(began())
+    assert not of(rc.GiveUpHost, world.tell(hosts(h3="UNREACHABLE")))
+    assert of(rc.GiveUpHost, world.tell(ev.ExecutorRemoved(executor_id="3", reason="its connection broke")))
+
+
 def test_nobody_waits_where_yarn_has_given_the_place_to_another_application() -> None:
     world = running()
     world.tell(ev.ContainersPreempted(container_ids=("c1",)))
@@ -131,6 +151,59 @@ def test_nobody_waits_for_the_place_of_an_executor_that_is_not_needed() -> None:
     world = running()
     world.tell(ev.TargetExecutorsChanged(count=1))
     assert "no other executor" in only(rc.GiveUpHost, world.tell(began())).reason
+
+
+def test_nobody_waits_for_the_places_of_two_executors_of_one_host_that_are_not_needed() -> None:
+    world = World(recovery=ON, initial_executors=3)
+    world.start()
+    world.driver_ready()
+    world.run("1", "2", host=HOSTS[1])
+    world.run("3", host=HOSTS[2])
+    world.tell(ev.TargetExecutorsChanged(count=1))
+    assert not of(rc.GiveUpHost, world.tell(began("1")))  # the second executor may take them over
+    assert "no other executor" in only(rc.GiveUpHost, world.tell(began("2"))).reason
+
+
+def test_nobody_waits_where_a_smaller_target_leaves_no_replacement_to_come() -> None:
+    world = running()
+    world.tell(began())
+    assert "no other executor" in only(rc.GiveUpHost, world.tell(ev.TargetExecutorsChanged(count=1))).reason
+
+
+def test_nobody_waits_for_two_executors_of_one_host_that_were_preempted_together() -> None:
+    world = World(recovery=ON, initial_executors=3)
+    world.start()
+    world.driver_ready()
+    world.run("1", "2", host=HOSTS[1])
+    world.run("3", host=HOSTS[2])
+    world.tell(ev.ContainersPreempted(container_ids=("c1", "c2")))
+    assert "preempted" in only(rc.GiveUpHost, world.tell(began("1"))).reason
+    assert "preempted" in only(rc.GiveUpHost, world.tell(began("2"))).reason
+
+
+def test_nobody_waits_where_an_executor_beside_the_target_takes_the_place() -> None:
+    world = World(recovery=ON, initial_executors=3, resources=ResourcesSettings(max_executors=3))
+    world.start()
+    world.driver_ready()
+    for number, executor_id in enumerate(world.wanted(), 1):
+        world.run(executor_id, host=HOSTS[number])
+    world.tell(ev.JobStarted(job=0, stages=(0,)))
+    world.now_ms += 600_000
+    world.tell(ev.ScaleRequested(least=2, most=2, by="a test"))
+    world.tell(ev.JobEnded(job=0))
+    assert len([row for row in world.negotiator._containers.rows if row.extra]) == 1
+    assert "no other executor" in only(rc.GiveUpHost, world.tell(began())).reason
+
+
+def test_a_smaller_target_takes_back_other_requests_before_one_that_outputs_wait_for() -> None:
+    world = running()
+    world.tell(ev.TargetExecutorsChanged(count=6))
+    world.tell(began())
+    (replacement,) = only(cm.RequestContainers, world.lose("1", 137)).executor_ids
+    withdrawn = of(cm.ReleaseContainer, world.tell(ev.TargetExecutorsChanged(count=3)))
+    assert len(withdrawn) == 3
+    assert replacement not in {one.executor_id for one in withdrawn}
+    assert HOSTS[1] in {one.hosts[0] for one in of(cm.UpdatePlacement, world.commands)[-1].wanted if one.hosts}
 
 
 def test_a_request_that_fails_is_made_again_after_a_pause_even_where_outputs_wait() -> None:

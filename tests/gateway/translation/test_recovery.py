@@ -84,7 +84,7 @@ def test_who_asks_for_more_attempts_than_the_cluster_grants_is_told() -> None:
     assert not recovery.fewer_attempts(5, set(), 2)
 
 
-@pytest.mark.parametrize(("attempts", "restarts"), [(2, 6), (3, 4), (4, 3), (30, 0)])
+@pytest.mark.parametrize(("attempts", "restarts"), [(2, 7), (3, 5), (4, 4), (40, 0)])
 def test_who_asks_for_more_lives_than_there_are_numbers_is_told(attempts: int, restarts: int) -> None:
     options = with_conf(options=(*ON, "--set", "recovery.driver_restarts=9")).options
     asked = {"recovery.driver_restarts"}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -90,6 +90,7 @@ class Shell:
         placement: the file that the provider reads.
         driver: the driver of the running epoch.
         executor_environment: the environment of a new executor's container, by its id and its size (None: usual).
+        check_hosts: asks the NodeManagers of these hosts whether they are there.
         show_spark: where Spark's page is now; without it YARN's link leads there.
         clock_ms: milliseconds since the Unix epoch.
     """
@@ -104,6 +105,7 @@ class Shell:
         placement: PlacementFile,
         driver: RestartableDriver,
         executor_environment: Callable[[str, events.ExecutorProfile | None], dict[str, str]],
+        check_hosts: Callable[[Sequence[str]], None],
         show_spark: Callable[[str], None] | None = None,
         clock_ms: Callable[[], int] = lambda: int(time.time() * 1000),
     ) -> None:
@@ -114,6 +116,7 @@ class Shell:
         self._placement = placement
         self._driver = driver
         self._executor_environment = executor_environment
+        self._check_hosts = check_hosts
         self._show_spark = show_spark or placement.track
         self._clock_ms = clock_ms
         self._inbox = Inbox()
@@ -315,6 +318,8 @@ class Shell:
             case commands.UpdatePlacement(blocked_hosts=blocked):
                 self._placement.update(command)
                 self._orders.placement_blocks(blocked)
+            case commands.CheckHosts(hosts=hosts):
+                self._check_hosts(hosts)
             case commands.SetTimer(name=name, at_ms=at_ms):
                 self._timers[name] = at_ms
                 heapq.heappush(self._timer_heap, (at_ms, name))

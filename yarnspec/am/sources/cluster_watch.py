@@ -6,15 +6,19 @@ import threading
 import time
 from collections.abc import Callable
 
+import msgspec
 import structlog
 
+from yarnspec.am.sources.nodemanager_check import NodeManagerCheck
 from yarnspec.am.sources.repeating_thread import Watcher
+from yarnspec.core.blocking.hosts import UNREACHABLE
 from yarnspec.core.messages import events
 from yarnspec.core.messages.events import Event, HostReport
 from yarnspec.errors import YarnspecError
 from yarnspec.yarn.rm.constraint import Constraint
 from yarnspec.yarn.rm.hosts import ALL_STATES, report_of
 from yarnspec.yarn.rm.resource_manager import ResourceManager
+from yarnspec.yarn.rm.rm_reports import Host
 
 _log = structlog.get_logger()
 
@@ -25,7 +29,8 @@ _PENDING_LOOK_S = 3.0
 class ClusterWatch:
     """Asks the ResourceManager now and then, and posts what changed.
 
-    ``waiting`` tells whether containers are still to come; ``constraint`` is the user's.
+    ``waiting`` tells whether containers are still to come; ``constraint`` is the user's. ``nodemanagers`` are asked
+    whether hosts are there that may be dead without YARN's knowledge.
     """
 
     def __init__(
@@ -34,7 +39,9 @@ class ClusterWatch:
         application_id: str,
         post: Callable[[Event], None],
         waiting: Callable[[], bool],
+        *,
         constraint: Constraint | None = None,
+        nodemanagers: NodeManagerCheck | None = None,
     ) -> None:
         self._constraint = constraint
         self._rm = rm
@@ -42,7 +49,10 @@ class ClusterWatch:
         self._post = post
         self._waiting = waiting
         self._counts_cores = False
+        self._known: tuple[Host, ...] = ()
+        self._node_ids: dict[str, str] = {}
         self._hosts: tuple[HostReport, ...] = ()
+        self._check = nodemanagers or NodeManagerCheck()
         self._soon = threading.Event()
         self._soon.set()
         self._next_look_s = 0.0
@@ -67,6 +77,8 @@ class ClusterWatch:
 
     def _step(self) -> None:
         now_s = time.monotonic()
+        if self._check.look(self._node_ids, now_s):
+            self._tell_hosts()
         try:
             if self._soon.is_set() or now_s >= self._next_look_s:
                 self._soon.clear()
@@ -79,12 +91,20 @@ class ClusterWatch:
             _log.warning("the ResourceManager does not answer", why=str(error))
 
     def _look_at_hosts(self) -> None:
-        hosts = tuple(
-            report_of(one, self._constraint, counts_cores=self._counts_cores) for one in self._rm.hosts(ALL_STATES)
-        )
+        self._known = tuple(self._rm.hosts(ALL_STATES))
+        self._node_ids = {one.host: one.node_id for one in self._known if one.state == "RUNNING"}
+        self._tell_hosts()
+
+    def _tell_hosts(self) -> None:
+        hosts = tuple(self._report_of(one) for one in self._known)
         if hosts != self._hosts:
             self._hosts = hosts
             self._post(events.HostsReported(hosts=hosts))
+
+    def _report_of(self, host: Host) -> HostReport:
+        report = report_of(host, self._constraint, counts_cores=self._counts_cores)
+        dead = report.state == "RUNNING" and report.host in self._check.unreachable
+        return msgspec.structs.replace(report, state=UNREACHABLE) if dead else report
 
     def _look_at_pending(self) -> None:
         waits = self._waiting()

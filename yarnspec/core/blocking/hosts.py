@@ -7,7 +7,9 @@ from collections.abc import Mapping
 
 from yarnspec.core.messages.events import HostReport
 
-GONE_STATES = frozenset({"LOST", "SHUTDOWN", "DECOMMISSIONED", "REBOOTED"})
+UNREACHABLE = "UNREACHABLE"
+"""Our own state: YARN calls the host RUNNING, and its NodeManager does not answer us."""
+GONE_STATES = frozenset({"LOST", "SHUTDOWN", "DECOMMISSIONED", "REBOOTED", UNREACHABLE})
 
 
 class Hosts:

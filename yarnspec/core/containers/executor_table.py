@@ -28,7 +28,7 @@ them ``placing.py`` decides.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 from yarnspec.core.containers.asks import Ask, Asks
@@ -213,7 +213,13 @@ class ExecutorTable:
     def move_to(self, hosts: tuple[str, ...]) -> None:
         """Want one more executor for each of these hosts, there and nowhere else."""
         self._move_to = hosts
-        for ask in self.asks.place_again(lambda ask: ask.moves and ask.required not in hosts):
+        left = Counter(hosts) - self.moves_awaited("allocated", "running")
+
+        def too_many(ask: Ask) -> bool:
+            left[ask.required] -= ask.moves
+            return ask.moves and left[ask.required] < 0
+
+        for ask in self.asks.place_again(too_many):
             ask.required, ask.moves = "", False
             if row := self._rows.get(ask.wanted.id):
                 row.moves_to = ""
@@ -279,9 +285,12 @@ class ExecutorTable:
         """Whether a container is required on this host, and none is there or asked for."""
         return host in self._unserved_hosts()
 
-    def will_replace(self, row: Executor) -> bool:
-        """Whether a container is asked for in the place of this executor when it is lost."""
-        return row.ordinary and row.state != "releasing" and self.live - 1 < self.wanted
+    def replaces(self, executor_ids: Iterable[str]) -> bool:
+        """Whether another container is asked for when these executors are gone, now or after a back-off."""
+        rows = [row for one in executor_ids if (row := self._rows.get(one)) is not None]
+        live = self.live - sum(row.ordinary and row.state != "releasing" for row in rows)
+        spare = sum(row.state != "wanted" and row not in rows for row in self.extra_executors)
+        return live + min(spare, max(0, self._needed - live)) < self.wanted
 
     def _unserved_hosts(self) -> tuple[str, ...]:
         """The required hosts for which no container runs and none is asked for."""
@@ -305,14 +314,19 @@ class ExecutorTable:
         self._limit_held()
 
     def withdraw_surplus(self) -> tuple[str, ...]:
-        """Take back requests beyond what is wanted, the newest first; executors that have a container stay."""
+        """Take back requests beyond what is wanted; executors that have a container stay.
+
+        The newest go first, and those for required hosts last.
+        """
         surplus = {(False, USUAL): self.live - self.wanted, (True, USUAL): self.extra_count - self._extra_target}
         surplus |= {(False, one.id): self.count_of(one.id) - one.count for one in self.profiles.others}
         withdrawn: list[str] = []
         if max(surplus.values()) <= 0:
             return ()
-        for row in self.rows[::-1]:
-            if row.state == "wanted" and surplus[row.extra, row.profile] > 0:
+        served = {ask.wanted.id for ask in self.asks.all if ask.required and not ask.moves}
+        newest = [row for row in self.rows[::-1] if row.state == "wanted"]
+        for row in sorted(newest, key=lambda row: row.executor_id in served):
+            if surplus[row.extra, row.profile] > 0:
                 surplus[row.extra, row.profile] -= 1
                 withdrawn.append(self._withdraw(row.executor_id))
         return tuple(withdrawn)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from yarnspec.core.blocking.blocklist import Blocklist
-from yarnspec.core.blocking.hosts import GONE_STATES, Hosts
+from yarnspec.core.blocking.hosts import GONE_STATES, UNREACHABLE, Hosts
 from yarnspec.core.containers.profiles import Profiles
 from yarnspec.core.messages.events import HostReport
 from yarnspec.core.messages.settings import Settings
 
-_COMES_BACK = "LOST"
-"""The state of a host that is gone and may come back by itself."""
+_COME_BACK = frozenset({"LOST", UNREACHABLE})
+"""The states of a host that is gone and may come back by itself."""
 
 
 class Room:
@@ -41,7 +41,7 @@ class Room:
         if not self._hosts.reported or any(report.memory_mb <= 0 for report in running):
             return None
         if whole:
-            counted = [report for report in reports if report.state not in GONE_STATES or report.state == _COMES_BACK]
+            counted = [report for report in reports if report.state not in GONE_STATES or report.state in _COME_BACK]
         else:
             counted = [report for report in running if report.host not in self._blocklist]
         size_mb = max(1, self._profiles.usual.memory_mb)

@@ -68,7 +68,7 @@ class Executors:
         self._came = came
         self._gone = gone
         self._told_young = died_young
-        self._removals = Removals(containers, timers, settings.removed_wait_ms)
+        self._removals = Removals(containers, hosts, timers, settings.removed_wait_ms)
         self._deaths = YoungDeaths(settings)
         self._warned_of: set[str] = set()
 
@@ -113,6 +113,10 @@ class Executors:
             ReleaseContainer(executor_id=one, reason=f"executor {one} has not ended although its driver was lost")
             for one in self._containers.left_over
         ]
+
+    def hosts_reported(self) -> list[Command]:
+        """Look what the hosts' states mean for the executors there."""
+        return self._removals.on_gone_hosts() + self.leave_hosts()
 
     def leave_hosts(self) -> list[Command]:
         """Tell Spark of hosts that YARN decommissions, so that its executors there finish; if the user wants that."""

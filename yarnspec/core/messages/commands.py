@@ -424,6 +424,15 @@ class DecommissionHost(Command, frozen=True):
     host: str
 
 
+class CheckHosts(Command, frozen=True):
+    """Ask the NodeManagers of these hosts whether they are there: YARN may know of a dead host only after minutes.
+
+    A later ``HostsReported`` has the answer. A host whose NodeManager does not answer is UNREACHABLE there.
+    """
+
+    hosts: tuple[str, ...]
+
+
 class Warn(Command, frozen=True):
     """Tell people of a problem; ``reason`` is the text. For the log and the status: nothing is to be done.
 

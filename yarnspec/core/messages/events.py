@@ -31,6 +31,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 class HostReport(msgspec.Struct, frozen=True, kw_only=True):
     """One host as the ResourceManager reports its NodeManager; ``host`` is the node id without its port.
 
+    ``state``: YARN's, or UNREACHABLE: YARN calls the host RUNNING, and its NodeManager does not answer us.
     ``free_memory_mb``: memory that no container of any application uses; null if it is not told. ``free_vcores``: the
     same for cores; null if the scheduler does not count them. The event log has both as they were when the host changed
     otherwise. ``resources``: how much the host has in all of each further resource type; ``free_resources``: how much

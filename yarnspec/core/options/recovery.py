@@ -8,16 +8,15 @@ import msgspec
 
 from yarnspec.core.options.types import MsOrZero
 
-EPOCH_MAX = 21
-"""Task numbers begin at epoch times 10^8, and some of Spark's writers take them for 32-bit integers."""
+EPOCH_MAX = 41
+"""Task numbers begin at epoch times 5 * 10^7, and some of Spark's writers take them for 32-bit integers."""
+_UNCOUNTED = 3
+"""So many more attempts have their epochs: YARN does not count one that it preempted or whose host was lost."""
 
 
 def restarts_in_each(attempts: int, wanted: int = EPOCH_MAX) -> int:
-    """How often a driver may be started again in each of these attempts, so that all epochs have numbers.
-
-    One more attempt has its numbers too: YARN does not count one that it preempted or whose host was lost.
-    """
-    return max(0, min(wanted, EPOCH_MAX // (attempts + 1) - 1))
+    """How often a driver may be started again in each of these attempts, so that all epochs have numbers."""
+    return max(0, min(wanted, EPOCH_MAX // (attempts + _UNCOUNTED) - 1))
 
 
 class RecoveryOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,8 +78,8 @@ class RecoveryOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How often a driver that was killed or ran out of memory is started again while its application master lives.
     After that the attempt is given up; am.max_attempts says how many attempts there are. The first restart comes at
     once, the others after 1 s, 2 s and so on, 30 s at most. Only with recovery on. 0: every such end gives up the
-    attempt. All attempts, with one that YARN may not count, share 21 driver epochs: at most 9 restarts with
-    max_attempts=1, 6 with 2, 4 with 3, 3 with 4. With am.max_attempts=1 this is 0 unless it is set: then max_attempts
+    attempt. All attempts, with three that YARN may not count, share 41 driver epochs: at most 9 restarts with
+    max_attempts=1, 7 with 2, 5 with 3, 4 with 4. With am.max_attempts=1 this is 0 unless it is set: then max_attempts
     alone asks for a single run."""
 
     live_adoption: bool = True

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from yarnspec.core.blocking.blocklist import Blocklist
-from yarnspec.core.blocking.hosts import Hosts
+from yarnspec.core.blocking.hosts import UNREACHABLE, Hosts
 from yarnspec.core.containers.executor_table import ExecutorTable
-from yarnspec.core.messages.commands import Command
+from yarnspec.core.messages.commands import CheckHosts, Command
 from yarnspec.core.messages.recoverycommands import GiveUpHost
 from yarnspec.core.messages.recoveryevents import LiveAdoptionBegan, LiveAdoptionEnded
 from yarnspec.core.messages.settings import RecoverySettings
@@ -69,7 +69,8 @@ class SavedOutputHosts:
             f"{sum(self._waiting.values())} map outputs of earlier epochs are waited for on {len(self._waiting)} hosts "
             f"for {self._window_ms / 1000:g} s"
         )
-        return [self._timers.set(WINDOW_TIMER, now_ms + self._window_ms, said)]
+        timer = self._timers.set(WINDOW_TIMER, now_ms + self._window_ms, said)
+        return [timer, CheckHosts(hosts=tuple(self._waiting), reason=said)]
 
     def reported(self, host: str, executor_id: str) -> None:
         """An executor has taken over what it found there. If it is about to end, another one has to."""
@@ -123,7 +124,11 @@ class SavedOutputHosts:
         """Give up hosts that have become useless, and require containers on the others."""
         commands = [self._give_up(host, why) for host in self._required_hosts() if (why := self._useless(host))]
         self._containers.set_required_hosts(self._required_hosts())
-        return commands
+        hosts = dict.fromkeys(one.host for one in self._live.values() if one.host not in self._waiting)
+        in_vain = [self._give_up(host, why) for host in hosts if (why := self._nobody_comes(host))]
+        if in_vain:
+            self._containers.set_required_hosts(self._required_hosts())
+        return commands + in_vain
 
     def _required_hosts(self) -> tuple[str, ...]:
         """Each host that is waited for, for whichever reason, once."""
@@ -139,20 +144,7 @@ class SavedOutputHosts:
             f"{event.host} for {self._live_ms / 1000:g} s"
         )
         self._said[event.host] = said
-        row = self._containers.row(event.executor_id)
-        if self._alone(event):
-            if row is None or not self._containers.will_replace(row):
-                return [self._give_up(event.host, "no other executor takes its place there")]
-            if row.preemption_announced:
-                return [self._give_up(event.host, "YARN preempted it, so another application has its place")]
         return [self._timers.set(_timer(event.executor_id), now_ms + self._live_ms, said)]
-
-    def _alone(self, event: LiveAdoptionBegan) -> bool:
-        """Whether no other executor is on the host of this one, and nothing else there is waited for."""
-        rows = (row for row in self._containers.rows if row.host == event.host and row.state != "releasing")
-        others = any(row.executor_id != event.executor_id for row in rows)
-        waits = [one for one in self._live.values() if one.host == event.host]
-        return not others and len(waits) == 1 and event.host not in self._waiting
 
     def live_ended(self, event: LiveAdoptionEnded, _now_ms: int) -> list[Command]:
         """Note that the driver holds no task back any more for the executor that died."""
@@ -177,12 +169,25 @@ class SavedOutputHosts:
 
     def _useless(self, host: str) -> str:
         # Executors that run there go on, and may be about to report.
-        if host in self._blocklist and host not in self._containers.occupied:
+        occupied, state = host in self._containers.occupied, self._hosts.gone(host)
+        if host in self._blocklist and not occupied:
             return "the host is blocked"
+        if state == UNREACHABLE:
+            return "" if occupied else "its NodeManager does not answer"
         if self._hosts.reported and host not in self._hosts.running:
-            state = self._hosts.gone(host)
             return f"the ResourceManager calls it {state}" if state else "the ResourceManager gives no containers on it"
         return ""
+
+    def _nobody_comes(self, host: str) -> str:
+        """Why no executor on this host takes over what those had that died; empty if one is there or will come."""
+        rows = [row for row in self._containers.rows if row.host == host and row.state != "releasing"]
+        dying = [row for row in rows if row.executor_id in self._live]
+        others = any(not row.preemption_announced for row in rows if row not in dying)
+        if others or host in self._containers.asks.required:
+            return ""
+        if any(row.preemption_announced for row in dying):
+            return "YARN preempted it, so another application has its place"
+        return "" if self._containers.replaces(self._live) else "no other executor takes its place there"
 
     def _give_up(self, host: str, why: str) -> Command:
         # The driver waits for a host, whatever it is that lies there.

@@ -68,7 +68,7 @@ def fewer_restarts(options: Options, asked: Collection[str], attempts: int) -> l
         return []
     return [
         f"recovery.driver_restarts={wanted}: a driver is started again {restarts} times in each attempt, because "
-        f"{attempts} attempts, and one that YARN may not count, share {EPOCH_MAX} driver epochs. "
+        f"{attempts} attempts, and three that YARN may not count, share {EPOCH_MAX} driver epochs. "
         "Fewer attempts (am.max_attempts) leave room for more"
     ]
 

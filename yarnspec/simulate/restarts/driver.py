@@ -36,7 +36,7 @@ from yarnspec.simulate.world.rules import BrokenRule
 _IDS = 1_000_000
 _MORE = 6
 """So many times as often an output is lost right after a job."""
-_TASKS = 100_000_000
+_TASKS = 50_000_000
 _KEEP_FOR_MS = RecoverySettings().keep_for_ms
 
 

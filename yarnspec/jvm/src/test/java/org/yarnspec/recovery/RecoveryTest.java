@@ -29,6 +29,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.yarnspec.channel.Frames;
+import org.yarnspec.mapoutputs.EpochNumbers;
 import org.yarnspec.mapoutputs.MapBlob;
 import org.yarnspec.mapoutputs.SavedOutputs;
 import org.yarnspec.mapoutputs.WatchedShuffleStatus;
@@ -84,7 +85,7 @@ class RecoveryTest {
             shuffled(life);
             FakeCluster.await(() -> !life.cluster.offer().isEmpty(), "no map started");
             assertEquals(3_000_000, life.declared().get(0).get("shuffle").asInt());
-            assertTrue(life.cluster.running().stream().allMatch(task -> task >= 300_000_000L));
+            assertTrue(life.cluster.running().stream().allMatch(task -> task >= 3 * EpochNumbers.TASKS_PER_EPOCH));
         }
     }
 
