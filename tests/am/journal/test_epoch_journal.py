@@ -35,7 +35,7 @@ def place(directory: Path) -> AmContainer:
     )
 
 
-@pytest.mark.parametrize(("enabled", "epoch"), [(False, 1), (True, 22)])
+@pytest.mark.parametrize(("enabled", "epoch"), [(False, 1), (True, 42)])
 def test_where_nothing_is_kept_everything_does_nothing(tmp_path: Path, enabled: bool, epoch: int) -> None:
     kept = EpochJournal.of(plan(options=keeping(enabled)), place(tmp_path), epoch, NOBODY)
     kept.start(lambda _: None)

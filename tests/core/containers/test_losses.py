@@ -427,7 +427,7 @@ def test_an_executor_that_spark_gave_up_is_replaced_as_soon_as_its_host_is_found
     timer = only(SetTimer, answer)
     found = world.tell(hosts(h3="UNREACHABLE"))
     assert names(found) == ["ReleaseContainer", "UpdatePlacement", "RequestContainers"]
-    assert f"{HOSTS[1]} is UNREACHABLE" in only(ReleaseContainer, found).reason
+    assert f"the NodeManager of {HOSTS[1]} does not answer" in only(ReleaseContainer, found).reason
     assert world.fire(timer.name, timer.at_ms) == []
     assert not only(RemoveExecutor, world.lose("1", -100)).caused_by_app
     assert world.view().wanted == 1

@@ -65,6 +65,8 @@ class NodeManagerCheck:
                 checked: their state is known.
             now_s: a monotonic clock.
         """
+        if not node_ids:
+            return False  # the ResourceManager has not told of any host
         with self._lock:
             self._doubts = {host: doubt for host, doubt in self._doubts.items() if host in node_ids}
             due = {host: doubt for host, doubt in self._doubts.items() if doubt.at_s <= now_s}

@@ -2,12 +2,12 @@
 
 Usually YARN tells of the container's end within a second or two, and why. If it does not (a process that hangs, a host
 that is cut off), nobody can use the container. So the core releases it, and a replacement is asked for. A host may be
-dead without YARN's knowledge, so the core has its NodeManager asked. On a host that is gone it waits no longer.
+dead without YARN's knowledge, so the core has its NodeManager asked. If that does not answer the core waits no longer.
 """
 
 from __future__ import annotations
 
-from yarnspec.core.blocking.hosts import Hosts
+from yarnspec.core.blocking.hosts import UNREACHABLE, Hosts
 from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.messages.commands import CheckHosts, Command, ReleaseContainer
 from yarnspec.core.messages.events import ExecutorRemoved
@@ -33,8 +33,8 @@ class Removals:
         if executor_id in self._reasons or row is None or not self._containers.has_container(executor_id):
             return []
         self._reasons[executor_id] = event.reason
-        if self._hosts.gone(row.host):
-            return self.on_gone_hosts()
+        if self._hosts.gone(row.host) == UNREACHABLE:
+            return self.on_unreachable_hosts()
         said = f"Spark gave up executor {executor_id} ({event.reason}), and its container has not ended yet"
         timer = self._timers.set(f"{REMOVED_TIMER_FAMILY}:{executor_id}", now_ms + self._wait_ms, said)
         return [timer, CheckHosts(hosts=(row.host,), reason=said)]
@@ -48,13 +48,13 @@ class Removals:
         """The wait for the end of its container is over."""
         return self._release(executor_id, f"YARN has not told of its end within {self._wait_ms / 1000:g} s")
 
-    def on_gone_hosts(self) -> list[Command]:
-        """Wait no longer for ends on hosts that are gone."""
+    def on_unreachable_hosts(self) -> list[Command]:
+        """Wait no longer for ends on hosts whose NodeManagers do not answer. Of ends on a LOST host YARN tells."""
         commands: list[Command] = []
         for executor_id in list(self._reasons):
             row = self._containers.row(executor_id)
-            if row is not None and (state := self._hosts.gone(row.host)):
-                commands += self._release(executor_id, f"{row.host} is {state}")
+            if row is not None and self._hosts.gone(row.host) == UNREACHABLE:
+                commands += self._release(executor_id, f"the NodeManager of {row.host} does not answer")
                 self._timers.cancel(f"{REMOVED_TIMER_FAMILY}:{executor_id}")
         return commands
 

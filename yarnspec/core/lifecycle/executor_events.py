@@ -116,7 +116,7 @@ class Executors:
 
     def hosts_reported(self) -> list[Command]:
         """Look what the hosts' states mean for the executors there."""
-        return self._removals.on_gone_hosts() + self.leave_hosts()
+        return self._removals.on_unreachable_hosts() + self.leave_hosts()
 
     def leave_hosts(self) -> list[Command]:
         """Tell Spark of hosts that YARN decommissions, so that its executors there finish; if the user wants that."""
