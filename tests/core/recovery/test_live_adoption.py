@@ -153,6 +153,14 @@ def test_nobody_waits_for_the_place_of_an_executor_that_is_not_needed() -> None:
     assert "no other executor" in only(rc.GiveUpHost, world.tell(began())).reason
 
 
+def test_the_next_context_of_a_program_waits_for_nothing_of_the_last_one() -> None:
+    world = running()
+    world.tell(began())
+    world.tell(ev.DriverStopping())
+    world.driver_ready()
+    assert {one.hosts for one in of(cm.UpdatePlacement, world.commands)[-1].wanted} == {()}
+
+
 def test_nobody_waits_for_the_places_of_two_executors_of_one_host_that_are_not_needed() -> None:
     world = World(recovery=ON, initial_executors=3)
     world.start()

@@ -161,6 +161,7 @@ class EpochRecovery:
         """A SparkContext has started; only the first of a driver can be recovered, as ids begin anew with each."""
         if first:
             return self._guard.run(self._saved_output_hosts.driver_ready, now_ms)
+        self._saved_output_hosts.close()
         return self._stop("the program has started another SparkContext, whose shuffles have the same numbers")
 
     def job_ended(self, event: ev.JobEnded, now_ms: int) -> list[Command]:
