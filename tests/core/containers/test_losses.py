@@ -433,6 +433,16 @@ def test_an_executor_that_spark_gave_up_is_replaced_as_soon_as_its_host_is_found
     assert world.view().wanted == 1
 
 
+def test_what_starts_on_a_host_that_is_found_dead_starts_elsewhere() -> None:
+    world = young()
+    world.allocate("1", HOSTS[1])
+    found = world.tell(hosts(h3="UNREACHABLE"))
+    assert only(ReleaseContainer, found).executor_id == "1"
+    assert only(RequestContainers, found).executor_ids == ("3",)
+    world.lose("1", -100)
+    assert world.view().counters["young_deaths"] == 0
+
+
 def test_executors_on_a_host_that_does_not_answer_go_on_until_spark_gives_them_up() -> None:
     world = running()
     assert of(ReleaseContainer, world.tell(hosts(h3="UNREACHABLE"))) == []

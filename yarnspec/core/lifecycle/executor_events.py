@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from yarnspec.core.blocking.hosts import Hosts
+from yarnspec.core.blocking.hosts import UNREACHABLE, Hosts
 from yarnspec.core.containers.blame import blame, shorten
 from yarnspec.core.containers.deaths import YoungDeath, YoungDeaths
 from yarnspec.core.containers.executor_rows import Executor
@@ -116,7 +116,20 @@ class Executors:
 
     def hosts_reported(self) -> list[Command]:
         """Look what the hosts' states mean for the executors there."""
-        return self._removals.on_unreachable_hosts() + self.leave_hosts()
+        return self._removals.on_unreachable_hosts() + self._start_elsewhere() + self.leave_hosts()
+
+    def _start_elsewhere(self) -> list[Command]:
+        """Give back containers that start on hosts whose NodeManagers do not answer, so that others are asked for."""
+        return [
+            ReleaseContainer(
+                executor_id=row.executor_id,
+                reason=f"executor {row.executor_id} has not registered, and {row.host} does not answer",
+            )
+            for row in self._containers.rows
+            if row.state == "allocated"
+            and self._hosts.gone(row.host) == UNREACHABLE
+            and self._containers.release(row.executor_id, "its host does not answer")
+        ]
 
     def leave_hosts(self) -> list[Command]:
         """Tell Spark of hosts that YARN decommissions, so that its executors there finish; if the user wants that."""
