@@ -15,7 +15,7 @@ import pytest
 from integration import picture
 from integration.guide_blocks import GUIDES, ROOT, blocks, words
 from yarnspec.cli.main import cli
-from yarnspec.core.options.recovery import EPOCH_MAX, restarts_in_each
+from yarnspec.core.options.recovery import EPOCH_MAX, TASKS_PER_EPOCH, restarts_in_each
 from yarnspec.gateway.flags.request import FLAGS
 from yarnspec.options import fields
 
@@ -201,7 +201,9 @@ def test_the_pages_say_how_many_restarts_there_are_room_for(page: str) -> None:
 
 def test_java_has_numbers_for_as_many_epochs() -> None:
     numbers = ROOT / "yarnspec/jvm/src/main/java/org/yarnspec/mapoutputs/EpochNumbers.java"
-    assert f"EPOCH_MAX = {EPOCH_MAX};" in numbers.read_text(encoding="utf-8")
+    text = numbers.read_text(encoding="utf-8")
+    assert f"EPOCH_MAX = {EPOCH_MAX};" in text
+    assert f"TASKS_PER_EPOCH = {TASKS_PER_EPOCH:_};" in text
 
 
 def test_a_picture_keeps_its_stamp() -> None:

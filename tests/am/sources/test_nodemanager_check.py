@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+
+import pytest
+
 from yarnspec.am.sources.nodemanager_check import NodeManagerCheck, answers
 
 IDS = {"a": "a:1", "b": "b:1"}
@@ -54,3 +58,22 @@ def test_a_host_that_does_not_answer_is_asked_until_it_does_or_yarn_knows() -> N
 def test_a_name_that_cannot_be_looked_up_says_nothing_about_the_host() -> None:
     assert answers("no-such-host.invalid:1")
     assert answers("an id without a port")
+
+
+@pytest.mark.parametrize("error", [errno.EHOSTUNREACH, errno.ECONNREFUSED, errno.EHOSTDOWN])
+def test_what_the_network_says_of_a_dead_host_means_that_it_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(error, "said by the network")
+
+    monkeypatch.setattr("yarnspec.am.sources.nodemanager_check.socket.socket.connect", refuse)
+    assert not answers("127.0.0.1:1")
+
+
+def test_what_is_wrong_on_this_side_says_nothing_about_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EADDRNOTAVAIL, "no port is free here")
+
+    monkeypatch.setattr("yarnspec.am.sources.nodemanager_check.socket.socket.connect", refuse)
+    assert answers("127.0.0.1:1")

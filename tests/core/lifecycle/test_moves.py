@@ -560,6 +560,19 @@ def test_one_of_two_requests_for_a_host_may_go_anywhere_when_only_one_executor_m
     assert sorted(pinned) == [False, True]
 
 
+def test_the_second_of_two_requests_for_a_host_stays_when_the_first_has_come() -> None:
+    world = uneven_job()
+    world.tell(report(4, 2))
+    world.fire(RESCALE, START_MS + 160 * S)
+    moving = asked(stage_ends(world))
+    holds(world, moving[0], 0)
+    holds(world, moving[1], 0)
+    first, second = world.wanted()
+    (leaves,) = asked(world.run(first, host=HOSTS[1]))
+    holds(world, leaves, 0)
+    assert moves(world, second)
+
+
 def test_nothing_moves_where_it_is_not_wanted_or_changes_nothing() -> None:
     world = uneven_job(move_executors=False)
     assert not of(AskHeldBlocks, two_hosts_come(world))

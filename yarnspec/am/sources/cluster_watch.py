@@ -77,7 +77,7 @@ class ClusterWatch:
 
     def _step(self) -> None:
         now_s = time.monotonic()
-        if self._check.look(self._node_ids, now_s):
+        if self._known and self._check.look(self._node_ids, now_s):
             self._tell_hosts()
         try:
             if self._soon.is_set() or now_s >= self._next_look_s:

@@ -1,12 +1,12 @@
-"""Asks NodeManagers themselves whether they are there.
+"""Asks NodeManagers themselves whether they are there: the answer to ``CheckHosts``.
 
-The ResourceManager calls a host lost when it was silent for some minutes
-(``yarn.nm.liveness-monitor.expiry-interval-ms``, ten by default). Skein starts containers by the same port of a
-NodeManager. So a port that refuses a connection, or that nobody answers on, gives no container now.
+Skein starts containers by the same port of a NodeManager. So a port that refuses a connection, or that nobody answers
+on, gives no container now.
 """
 
 from __future__ import annotations
 
+import errno
 import socket
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -18,17 +18,22 @@ _FIRST_PAUSE_S = 1.0
 _LAST_PAUSE_S = 8.0
 """The pause after a check doubles up to this one. A host that answers is not checked any more then."""
 _UNREACHABLE_PAUSE_S = 2.0
-_AT_ONCE = 16
+_AT_ONCE = 64
+_DEAD = frozenset({errno.ECONNREFUSED, errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.EHOSTDOWN})
 
 
 def answers(node_id: str) -> bool:
     """Whether the NodeManager of this id (host:port) takes a connection. True if that cannot be found out."""
     host, _, port = node_id.rpartition(":")
     try:
-        socket.create_connection((host, int(port)), _ANSWERS_WITHIN_S).close()
-    except (ConnectionRefusedError, TimeoutError):
+        with socket.socket(socket.AF_INET) as asks:  # Hadoop knows IPv4 only
+            asks.settimeout(_ANSWERS_WITHIN_S)
+            asks.connect((host, int(port)))
+    except TimeoutError:
         return False
-    except (OSError, ValueError):
+    except OSError as error:
+        return error.errno not in _DEAD
+    except ValueError:
         return True
     return True
 
@@ -65,8 +70,6 @@ class NodeManagerCheck:
                 checked: their state is known.
             now_s: a monotonic clock.
         """
-        if not node_ids:
-            return False  # the ResourceManager has not told of any host
         with self._lock:
             self._doubts = {host: doubt for host, doubt in self._doubts.items() if host in node_ids}
             due = {host: doubt for host, doubt in self._doubts.items() if doubt.at_s <= now_s}

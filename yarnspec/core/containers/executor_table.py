@@ -213,13 +213,14 @@ class ExecutorTable:
     def move_to(self, hosts: tuple[str, ...]) -> None:
         """Want one more executor for each of these hosts, there and nowhere else."""
         self._move_to = hosts
-        left = Counter(hosts) - self.moves_awaited("allocated", "running")
-
-        def too_many(ask: Ask) -> bool:
-            left[ask.required] -= ask.moves
-            return ask.moves and left[ask.required] < 0
-
-        for ask in self.asks.place_again(too_many):
+        left = Counter(hosts) - self.moves_awaited("allocated")
+        too_many: set[str] = set()
+        for ask in self.asks.all:
+            if ask.moves and left[ask.required] > 0:
+                left[ask.required] -= 1
+            elif ask.moves:
+                too_many.add(ask.wanted.id)
+        for ask in self.asks.place_again(lambda ask: ask.wanted.id in too_many):
             ask.required, ask.moves = "", False
             if row := self._rows.get(ask.wanted.id):
                 row.moves_to = ""
@@ -289,6 +290,7 @@ class ExecutorTable:
         """Whether another container is asked for when these executors are gone, now or after a back-off."""
         rows = [row for one in executor_ids if (row := self._rows.get(one)) is not None]
         live = self.live - sum(row.ordinary and row.state != "releasing" for row in rows)
+        # First extra ones take the places: ``absorb_extra``.
         spare = sum(row.state != "wanted" and row not in rows for row in self.extra_executors)
         return live + min(spare, max(0, self._needed - live)) < self.wanted
 

@@ -1,8 +1,8 @@
 """Executors that Spark gave up while YARN says nothing of their containers.
 
 Usually YARN tells of the container's end within a second or two, and why. If it does not (a process that hangs, a host
-that is cut off), nobody can use the container. So the core releases it, and a replacement is asked for. A host may be
-dead without YARN's knowledge, so the core has its NodeManager asked. If that does not answer the core waits no longer.
+that is cut off), nobody can use the container. So the core releases it, and a replacement is asked for. It waits no
+longer if the host's NodeManager does not answer: see ``CheckHosts``.
 """
 
 from __future__ import annotations

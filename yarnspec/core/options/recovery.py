@@ -8,8 +8,9 @@ import msgspec
 
 from yarnspec.core.options.types import MsOrZero
 
+TASKS_PER_EPOCH = 50_000_000
 EPOCH_MAX = 41
-"""Task numbers begin at epoch times 5 * 10^7, and some of Spark's writers take them for 32-bit integers."""
+"""Task numbers begin at epoch times ``TASKS_PER_EPOCH``, and some of Spark's writers take them for 32-bit integers."""
 _UNCOUNTED = 3
 """So many more attempts have their epochs: YARN does not count one that it preempted or whose host was lost."""
 

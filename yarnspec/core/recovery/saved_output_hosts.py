@@ -124,6 +124,7 @@ class SavedOutputHosts:
         """Give up hosts that have become useless, and require containers on the others."""
         commands = [self._give_up(host, why) for host in self._required_hosts() if (why := self._useless(host))]
         self._containers.set_required_hosts(self._required_hosts())
+        # Hosts that the next driver waits for have their window, whether containers are asked for by then or not.
         hosts = dict.fromkeys(one.host for one in self._live.values() if one.host not in self._waiting)
         in_vain = [self._give_up(host, why) for host in hosts if (why := self._nobody_comes(host))]
         if in_vain:
@@ -169,11 +170,11 @@ class SavedOutputHosts:
 
     def _useless(self, host: str) -> str:
         # Executors that run there go on, and may be about to report.
-        occupied, state = host in self._containers.occupied, self._hosts.gone(host)
-        if host in self._blocklist and not occupied:
+        if host in self._blocklist and host not in self._containers.occupied:
             return "the host is blocked"
+        state = self._hosts.gone(host)
         if state == UNREACHABLE:
-            return "" if occupied else "its NodeManager does not answer"
+            return "" if host in self._containers.occupied else "its NodeManager does not answer"
         if self._hosts.reported and host not in self._hosts.running:
             return f"the ResourceManager calls it {state}" if state else "the ResourceManager gives no containers on it"
         return ""

@@ -27,6 +27,7 @@ from yarnspec.core.messages import events as ev
 from yarnspec.core.messages import recoverycommands as rc
 from yarnspec.core.messages import recoveryevents as rec
 from yarnspec.core.messages.settings import RecoverySettings
+from yarnspec.core.options.recovery import TASKS_PER_EPOCH
 from yarnspec.core.recovery.savedwork import Taken, saved_shuffles
 from yarnspec.simulate.restarts.masters import SimulatedMaster
 from yarnspec.simulate.restarts.resumption_plan import Disk, Output, ResumptionPlan, ShufflePlan, Steps
@@ -36,7 +37,6 @@ from yarnspec.simulate.world.rules import BrokenRule
 _IDS = 1_000_000
 _MORE = 6
 """So many times as often an output is lost right after a job."""
-_TASKS = 50_000_000
 _KEEP_FOR_MS = RecoverySettings().keep_for_ms
 
 
@@ -73,7 +73,7 @@ class SimulatedEpoch:
         self._there: dict[int, dict[int, Output]] = {}
         self._lost: set[tuple[int, int]] = set()
         self._bounds: dict[int, int] = {}
-        self._next_map = epoch * _TASKS
+        self._next_map = epoch * TASKS_PER_EPOCH
         self.master = master
         self.journal = SimulatedJournal(disk)
         self._began = self._first_record()
