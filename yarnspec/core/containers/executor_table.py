@@ -277,10 +277,14 @@ class ExecutorTable:
         self.asks.add(Ask(wanted=wanted, extra=extra, avoid=avoid, required=required or moves_to, moves=bool(moves_to)))
         return executor_id
 
-    @property
-    def occupied(self) -> frozenset[str]:
-        """The hosts on which an executor runs or starts."""
-        return frozenset(row.host for row in self._rows.values() if row.state in ("allocated", "running"))
+    def live_on(self, hosts: Iterable[str]) -> dict[str, list[Executor]]:
+        """The executors that run or start on each of these hosts."""
+        found: dict[str, list[Executor]] = {host: [] for host in hosts}
+        if found:
+            for row in self._rows.values():
+                if row.host in found and row.state in ("allocated", "running"):
+                    found[row.host].append(row)
+        return found
 
     def requires(self, host: str) -> bool:
         """Whether a container is required on this host, and none is there or asked for."""

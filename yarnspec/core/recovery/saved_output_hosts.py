@@ -14,6 +14,7 @@ from collections.abc import Mapping
 
 from yarnspec.core.blocking.blocklist import Blocklist
 from yarnspec.core.blocking.hosts import UNREACHABLE, Hosts
+from yarnspec.core.containers.executor_rows import Executor
 from yarnspec.core.containers.executor_table import ExecutorTable
 from yarnspec.core.messages.commands import CheckHosts, Command
 from yarnspec.core.messages.recoverycommands import GiveUpHost
@@ -122,11 +123,13 @@ class SavedOutputHosts:
 
     def look(self) -> list[Command]:
         """Give up hosts that have become useless, and require containers on the others."""
-        commands = [self._give_up(host, why) for host in self._required_hosts() if (why := self._useless(host))]
+        required = self._required_hosts()
+        there = self._containers.live_on(required)
+        commands = [self._give_up(host, why) for host in required if (why := self._useless(host, there[host]))]
         self._containers.set_required_hosts(self._required_hosts())
         # Hosts that the next driver waits for have their window, whether containers are asked for by then or not.
         hosts = dict.fromkeys(one.host for one in self._live.values() if one.host not in self._waiting)
-        in_vain = [self._give_up(host, why) for host in hosts if (why := self._nobody_comes(host))]
+        in_vain = [self._give_up(host, why) for host in hosts if (why := self._nobody_comes(host, there[host]))]
         if in_vain:
             self._containers.set_required_hosts(self._required_hosts())
         return commands + in_vain
@@ -168,22 +171,21 @@ class SavedOutputHosts:
         ended = self._live.pop(executor_id, None)
         return ended.outputs if ended is not None else 0
 
-    def _useless(self, host: str) -> str:
+    def _useless(self, host: str, there: list[Executor]) -> str:
         # Executors that run there go on, and may be about to report.
-        if host in self._blocklist and host not in self._containers.occupied:
+        if host in self._blocklist and not there:
             return "the host is blocked"
         state = self._hosts.gone(host)
         if state == UNREACHABLE:
-            return "" if host in self._containers.occupied else "its NodeManager does not answer"
+            return "" if there else "its NodeManager does not answer"
         if self._hosts.reported and host not in self._hosts.running:
             return f"the ResourceManager calls it {state}" if state else "the ResourceManager gives no containers on it"
         return ""
 
-    def _nobody_comes(self, host: str) -> str:
+    def _nobody_comes(self, host: str, there: list[Executor]) -> str:
         """Why no executor on this host takes over what those had that died; empty if one is there or will come."""
-        rows = [row for row in self._containers.rows if row.host == host and row.state != "releasing"]
-        dying = [row for row in rows if row.executor_id in self._live]
-        others = any(not row.preemption_announced for row in rows if row not in dying)
+        dying = [row for row in there if row.executor_id in self._live]
+        others = any(not row.preemption_announced for row in there if row not in dying)
         if others or host in self._containers.asks.required:
             return ""
         if any(row.preemption_announced for row in dying):
