@@ -60,6 +60,15 @@ def test_a_killed_executor_and_lost_hosts_are_replaced(
     assert lost[killed.container_id]["diagnostics"]
     assert on_stopped_host.container_id in lost
     assert on_killed_host.container_id in lost
+    states = {
+        one["state"]: number
+        for number, record in enumerate(records)
+        for one in (record["hosts"] if record["type"] == "HostsReported" else ())
+        if one["host"] == on_killed_host.host
+    }
+    # Another executor was asked for before YARN knew of the dead host.
+    meanwhile = {record["type"] for record in records[states["UNREACHABLE"] : states["LOST"]]}
+    assert {"ReleaseContainer", "RequestContainers"} <= meanwhile
 
 
 @pytest.mark.one_a_day("the end is in the way")

@@ -548,25 +548,26 @@ def test_one_that_dies_meanwhile_is_replaced_by_the_one_that_comes() -> None:
     assert len(of(RequestContainers, world.commands)) == 1
 
 
-def test_one_of_two_requests_for_a_host_may_go_anywhere_when_only_one_executor_moves_there() -> None:
+def two_move_to_one_host() -> tuple[World, list[str]]:
+    """Two executors wait for others on the one host with room; also their ids."""
     world = uneven_job()
     world.tell(report(4, 2))
     world.fire(RESCALE, START_MS + 160 * S)
     moving = asked(stage_ends(world))
     holds(world, moving[0], 0)
     assert asked_on(holds(world, moving[1], 0)) == [(HOSTS[1],), (HOSTS[1],)]
+    return world, moving
+
+
+def test_one_of_two_requests_for_a_host_may_go_anywhere_when_only_one_executor_moves_there() -> None:
+    world, moving = two_move_to_one_host()
     world.lose(moving[0], -100, host=HOSTS[0])
     pinned = [moves(world, executor_id) for executor_id in world.wanted()]
     assert sorted(pinned) == [False, True]
 
 
 def test_the_second_of_two_requests_for_a_host_stays_when_the_first_has_come() -> None:
-    world = uneven_job()
-    world.tell(report(4, 2))
-    world.fire(RESCALE, START_MS + 160 * S)
-    moving = asked(stage_ends(world))
-    holds(world, moving[0], 0)
-    holds(world, moving[1], 0)
+    world, _ = two_move_to_one_host()
     first, second = world.wanted()
     (leaves,) = asked(world.run(first, host=HOSTS[1]))
     holds(world, leaves, 0)
