@@ -19,7 +19,8 @@ def test_output_exit_code_status_events_logs_and_history(
     submit: Submit, yarnspec: Yarnspec, cluster: Cluster, watch: Watch
 ) -> None:
     """One application in client mode, looked at while it runs and after its end."""
-    submission = submit("tasks.py", "12", "1", options=[*WITH_UI])
+    with_links = [*WITH_UI, "--conf", "spark.yarn.includeDriverLogsLink=true"]
+    submission = submit("tasks.py", "12", "1", options=with_links)
     application = submission.application_id()
     with watch(application) as placement:
         wait_for(
@@ -47,7 +48,7 @@ def test_output_exit_code_status_events_logs_and_history(
     assert line["sum"] == sum(range(12))
     assert line["application_id"] == application
     assert len(line["containers"]) == EXECUTORS
-    assert "driver" in result.stderr
+    assert "Driver Logs (stdout): http://" in result.stderr
 
     # While it ran, status showed what the ResourceManager shows.
     assert running["state"] == "RUNNING"

@@ -75,7 +75,7 @@ def test_five_queries_agree_with_duckdb(first: int, submit: Submit, cluster: Clu
 @pytest.mark.soak
 @pytest.mark.timeout(3 * ALL_S)
 @pytest.mark.usefixtures("fast_hosts")
-def test_all_agree_beside_a_slow_host(submit: Submit, cluster: Cluster, tmp_path: Path) -> None:
+def test_all_agree_beside_a_slow_host(submit: Submit, yarnspec: Yarnspec, cluster: Cluster, tmp_path: Path) -> None:
     queries = Queries(submit, cluster, QUERIES, tmp_path)
     application = queries.submission.application_id()
     queries.wait_for(1, FIRST_S)
@@ -83,6 +83,9 @@ def test_all_agree_beside_a_slow_host(submit: Submit, cluster: Cluster, tmp_path
     slow = next(host for host in cluster.containers(application).values() if host != am_host)
     cluster.mini.host_slow(slow, SLOWER)
     queries.check(ALL_S)
+    records = yarnspec("events", application, "-o", "json").expect(0).lines
+    noticed = {one["type"] for one in records} & {"LaunchCopy", "BlockHost", "SlowHostNotBlocked"}
+    assert noticed, "nobody noticed the slow host"
 
 
 @pytest.mark.soak

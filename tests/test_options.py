@@ -327,6 +327,10 @@ def test_who_sets_the_detector_has_that_one(tmp_path: Path) -> None:
         loaded = options.load(None, [f"{RATIO}=0.5"], {"YARNSPEC_DETECTOR__KIND": kind})
         assert (loaded.options.detector.kind, loaded.origins["detector.kind"]) == (kind, "environment")
         assert not [one for one in loaded.warnings if "chooses the detector" in one]
+    # So it is in a file for all users.
+    both = write(tmp_path / "both.yaml", f"detector: {{kind: progress}}\n{RATIO}: 0.5\n")
+    loaded = options.load(None, (), {}, [both])
+    assert (loaded.options.detector.kind, len(loaded.warnings)) == ("progress", 2)
     # A copy of the defaults sets no detector.
     copy = write(tmp_path / "o.yaml", yaml_text())
     assert options.load(copy, [f"{RATIO}=0.5"], {}).options.detector.kind == "execution-time"

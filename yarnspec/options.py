@@ -270,7 +270,7 @@ def load(
     warnings += [_deprecated(alias, value, source, origins) for alias, value, source in aliases]
     built = _build({key: value for key, (value, _) in chosen.items()}, origins)
     if "detector.kind" not in _asked(built, set_by):
-        built, implied = _with_implied_detector(built, aliases, origins)
+        built, implied = _with_implied_detector(built, aliases, origins, layers)
         warnings += implied
     return Loaded(
         options=built,
@@ -326,10 +326,14 @@ def _cluster_layer(path: Path) -> _Layer:
 def _user_layer(path: Path) -> _Layer:
     """The values of ``--config``. A file with most of a group's options is a copy: only its changes count as set."""
     values = _read_file(path)
+    return _Layer(f"file {path}", str(path), values, _copied_groups(values))
+
+
+def _copied_groups(values: Mapping[str, Value]) -> frozenset[str]:
+    """The groups of which most options stand here."""
     given = Counter(field.group for key, field in fields().items() if key in values)
     sizes = Counter(field.group for field in fields().values())
-    copied = frozenset(group for group, count in given.items() if 2 * count > sizes[group])
-    return _Layer(f"file {path}", str(path), values, copied)
+    return frozenset(group for group, count in given.items() if 2 * count > sizes[group])
 
 
 def _read_file(path: Path) -> dict[str, Value]:
@@ -404,12 +408,18 @@ def _build(values: dict[str, Value], origins: dict[str, str]) -> Options:
 
 
 def _with_implied_detector(
-    options: Options, aliases: Iterable[tuple[str, Value, str]], origins: dict[str, str]
+    options: Options, aliases: Iterable[tuple[str, Value, str]], origins: dict[str, str], layers: Iterable[_Layer]
 ) -> tuple[Options, list[str]]:
-    """Choose the detector that another system's names in effect are options of; say so, and note it in ``origins``."""
+    """Choose the detector that another system's names in effect are options of; say so, and note it in ``origins``.
+
+    A place that names a detector itself has chosen.
+    """
+    chosen_by = {
+        one.source for one in layers if "detector.kind" in one.values and "detector" not in _copied_groups(one.values)
+    }
     for alias, _, source in aliases:
         kind = ALIASES[alias].detector
-        if kind and origins[ALIASES[alias].key] == f"{source}, as {alias}":
+        if kind and source not in chosen_by and origins[ALIASES[alias].key] == f"{source}, as {alias}":
             origins["detector.kind"] = f"{source}, as {alias}"
             said = (
                 f"option '{alias}' ({source}) chooses the detector {kind}: "

@@ -82,6 +82,11 @@ def test_a_plain_line(desk: Desk) -> None:
     assert "spark.executor.memory" in plan.executor_properties
 
 
+def test_the_time_that_a_program_has_for_its_spark_context(desk: Desk) -> None:
+    assert desk.prepare("--conf", "spark.yarn.am.waitTime=90s").plan.context_wait_ms == 90_000
+    assert desk.prepare().plan.context_wait_ms == 0
+
+
 def test_bytes_that_are_not_text_are_for_the_program_alone(desk: Desk) -> None:
     request = read("app.py", "caf\udce9", "größe")
     plan = prepare(request, desk.cluster, read_request(request), desk.directory).plan

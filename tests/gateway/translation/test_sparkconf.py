@@ -56,6 +56,7 @@ def test_yarns_settings() -> None:
         ],
         *conf(
             "spark.yarn.queue=other",
+            "spark.yarn.includeDriverLogsLink=true",
             "spark.yarn.tags=,x, y of two words , ,x",
             "spark.yarn.priority=3",
             "spark.yarn.maxAppAttempts=4",
@@ -84,6 +85,8 @@ def test_yarns_settings() -> None:
     assert result.options.submit.poll_interval_ms == 3000
     assert result.max_executor_failures == 7
     assert result.context_wait_ms == 120_000
+    assert result.log_links
+    assert not translated("app.py").log_links
     assert result.options.executor.failure_window_ms == 120_000
     assert result.deploy_mode == "cluster"
 

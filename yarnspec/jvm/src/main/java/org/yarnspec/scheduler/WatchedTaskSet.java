@@ -115,6 +115,12 @@ public final class WatchedTaskSet extends TaskSetManager {
         }
     }
 
+    /** Whether Spark has found a slow task, where the user leaves copies to Spark. In a job without copies it looks for none. */
+    @Override
+    public boolean checkSpeculatableTasks(long leastRuntimeMs) {
+        return (flags & StageFlags.NO_COPIES) == 0 && super.checkSpeculatableTasks(leastRuntimeMs);
+    }
+
     /**
      * Asks for a copy of a running task; the answer is empty, or says why there will be none.
      *

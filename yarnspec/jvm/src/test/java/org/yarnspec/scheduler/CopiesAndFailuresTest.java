@@ -162,4 +162,37 @@ class CopiesAndFailuresTest {
             assertEquals(2, cluster.offerUntilStarted().size());
         }
     }
+
+    @Test
+    void sparkItselfCopiesNoTaskOfAJobThatWantsNoCopies() throws Exception {
+        Map<String, String> sparks = Map.of(
+                "spark.speculation", "true",
+                "spark.speculation.interval", "1h",
+                "spark.speculation.quantile", "0.5",
+                "spark.speculation.efficiency.enabled", "false");
+        try (FakeCluster cluster = new FakeCluster(sparks)) {
+            cluster.executor("1", "a", 4);
+            cluster.context.setLocalProperty("yarnspec.speculation", "false");
+            WatchedTaskSet marked = halfDone(cluster, 0);
+            cluster.context.setLocalProperty("yarnspec.speculation", null);
+            WatchedTaskSet usual = halfDone(cluster, 1);
+            FakeCluster.await(() -> findsSlow(cluster, usual), "Spark found no slow task");
+            assertFalse(findsSlow(cluster, marked));
+        }
+    }
+
+    /** A job of two tasks, of which one has finished. */
+    private static WatchedTaskSet halfDone(FakeCluster cluster, int stage) throws Exception {
+        cluster.context.parallelize(List.of(1, 2), 2).countAsync();
+        WatchedTaskSet tasks = cluster.awaitStage(stage, 0);
+        cluster.finish(cluster.offerUntilStarted().get(0), 1L);
+        FakeCluster.await(() -> tasks.tasksSuccessful() == 1, "the task's end did not arrive");
+        return tasks;
+    }
+
+    private static boolean findsSlow(FakeCluster cluster, WatchedTaskSet tasks) {
+        synchronized (cluster.scheduler) {
+            return tasks.checkSpeculatableTasks(0);
+        }
+    }
 }
