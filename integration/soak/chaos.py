@@ -27,6 +27,7 @@ from integration.soak.run import (
     NOT_AS_EXPECTED,
     PROPERTIES,
     SUBMITTED_WITHIN_S,
+    commit,
     end,
     hosts_back,
     keep_logs,
@@ -56,6 +57,7 @@ def chaos(
     dice = random.Random(seed)  # noqa: S311 - repeatable on purpose
     numbers = itertools.count()
     undisturbed: dict[str, float] = {}
+    click.echo(f"commit {commit()}, {minutes:g} minutes, seed {seed}, {', '.join((*kinds, *options))}")
     clear(cluster)
     for name, program in (("warm-up", PROGRAMS[0]), *(("undisturbed", program) for program in PROGRAMS)):
         job = _job(cluster, directory, next(numbers), program, options)

@@ -82,7 +82,7 @@ def run(cluster: Cluster, scenario: Scenario, directory: Path) -> Run:
         seconds=round(seconds, 1),
         violations=found,
         day=datetime.now(UTC).date().isoformat(),
-        commit=_commit(),
+        commit=commit(),
     )
 
 
@@ -150,7 +150,8 @@ def _outcome(cluster: Cluster, application: str) -> tuple[int, str]:
     return len(cluster.attempts(application)), str(report["finalStatus"]) if state in ENDED else state
 
 
-def _commit() -> str:
+def commit() -> str:
+    """The commit that is checked out, in short; empty outside of a repository."""
     said = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False,
                           cwd=Path(__file__).parent)  # fmt: skip
     return said.stdout.strip()
