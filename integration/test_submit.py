@@ -48,6 +48,7 @@ def test_output_exit_code_status_events_logs_and_history(
     assert line["sum"] == sum(range(12))
     assert line["application_id"] == application
     assert len(line["containers"]) == EXECUTORS
+    assert "driver" in result.stderr
     assert "Driver Logs (stdout): http://" in result.stderr
 
     # While it ran, status showed what the ResourceManager shows.

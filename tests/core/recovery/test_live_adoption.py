@@ -25,6 +25,16 @@ def running(recovery: RecoverySettings = ON) -> World:
     return world
 
 
+def two_on_one_host() -> World:
+    """Executors 1 and 2 on one host, and a third one on another."""
+    world = World(recovery=ON, initial_executors=3)
+    world.start()
+    world.driver_ready()
+    world.run("1", "2", host=HOSTS[1])
+    world.run("3", host=HOSTS[2])
+    return world
+
+
 def began(executor_id: str = "1", host: str = HOSTS[1]) -> rec.LiveAdoptionBegan:
     return rec.LiveAdoptionBegan(executor_id=executor_id, host=host, outputs=4)
 
@@ -162,11 +172,7 @@ def test_the_next_context_of_a_program_waits_for_nothing_of_the_last_one() -> No
 
 
 def test_nobody_waits_for_the_places_of_two_executors_of_one_host_that_are_not_needed() -> None:
-    world = World(recovery=ON, initial_executors=3)
-    world.start()
-    world.driver_ready()
-    world.run("1", "2", host=HOSTS[1])
-    world.run("3", host=HOSTS[2])
+    world = two_on_one_host()
     world.tell(ev.TargetExecutorsChanged(count=1))
     assert not of(rc.GiveUpHost, world.tell(began("1")))  # the second executor may take them over
     assert "no other executor" in only(rc.GiveUpHost, world.tell(began("2"))).reason
@@ -179,11 +185,7 @@ def test_nobody_waits_where_a_smaller_target_leaves_no_replacement_to_come() -> 
 
 
 def test_nobody_waits_for_two_executors_of_one_host_that_were_preempted_together() -> None:
-    world = World(recovery=ON, initial_executors=3)
-    world.start()
-    world.driver_ready()
-    world.run("1", "2", host=HOSTS[1])
-    world.run("3", host=HOSTS[2])
+    world = two_on_one_host()
     world.tell(ev.ContainersPreempted(container_ids=("c1", "c2")))
     assert "preempted" in only(rc.GiveUpHost, world.tell(began("1"))).reason
     assert "preempted" in only(rc.GiveUpHost, world.tell(began("2"))).reason
@@ -225,11 +227,7 @@ def test_a_request_that_fails_is_made_again_after_a_pause_even_where_outputs_wai
 
 
 def test_another_executor_of_the_same_host_needs_no_container_there() -> None:
-    world = World(recovery=ON, initial_executors=3)
-    world.start()
-    world.driver_ready()
-    world.run("1", "2", host=HOSTS[1])
-    world.run("3", host=HOSTS[2])
+    world = two_on_one_host()
     world.now_ms += 60_000
     world.tell(began())
     world.lose("1", 137)

@@ -40,8 +40,8 @@ class ClusterWatch:
         post: Callable[[Event], None],
         waiting: Callable[[], bool],
         *,
+        nodemanagers: NodeManagerCheck,
         constraint: Constraint | None = None,
-        nodemanagers: NodeManagerCheck | None = None,
     ) -> None:
         self._constraint = constraint
         self._rm = rm
@@ -52,7 +52,7 @@ class ClusterWatch:
         self._known: tuple[Host, ...] = ()
         self._node_ids: dict[str, str] = {}
         self._hosts: tuple[HostReport, ...] = ()
-        self._check = nodemanagers or NodeManagerCheck()
+        self._check = nodemanagers
         self._soon = threading.Event()
         self._soon.set()
         self._next_look_s = 0.0
