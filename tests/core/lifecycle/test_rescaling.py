@@ -17,6 +17,7 @@ from yarnspec.core.messages.commands import (
     AskHeldBlocks,
     BeginRescale,
     ChangeBounds,
+    CheckHosts,
     Command,
     DeclareReady,
     EndRescale,
@@ -25,6 +26,7 @@ from yarnspec.core.messages.commands import (
     KeepSurplus,
     RefuseScale,
     ReleaseContainer,
+    RemoveExecutor,
     RequestContainers,
     SetTimer,
     StartDriver,
@@ -60,6 +62,10 @@ def executing(count: int = 2, *rooms: int, max_delay_ms: int = -1, **changes: ob
 
 def scale(world: World, least: int, most: int, **more: Any) -> list[Command]:
     return world.tell(ev.ScaleRequested(least=least, most=most, by="ann", **more))
+
+
+def spark_wants(world: World, count: int) -> list[Command]:
+    return world.tell(ev.TargetExecutorsChanged(count=count))
 
 
 def stage_ends(world: World, after_ms: int = 0) -> list[Command]:
@@ -184,6 +190,26 @@ def test_fewer_executors_take_no_new_task_and_go_when_they_hold_nothing() -> Non
     assert "map outputs" in only(KeepSurplus, kept).reason
     assert only(UpdateTaskBlocks, kept).executors == ()
     assert not of(ReleaseContainer, kept)
+
+
+def test_spark_hears_at_once_of_an_executor_that_goes() -> None:
+    """Else dynamic allocation would count it until its container has ended, and let another one go."""
+    world = executing(3)
+    scale(world, 1, 2)
+    stage_ends(world)
+    holds(world, "3", 0)
+    asked_when_idle(world)
+    answer = holds(world, "3", 0)
+    assert only(ReleaseContainer, answer).executor_id == "3"
+    told = only(RemoveExecutor, answer)
+    assert (told.executor_id, told.caused_by_app) == ("3", False)
+    assert not of(CheckHosts, world.tell(ev.ExecutorRemoved(executor_id="3", reason="as told")))
+
+
+def test_only_executors_beyond_the_most_go_and_dynamic_allocation_lets_the_others_go() -> None:
+    world = executing(4, dynamic_bounds=(1, 8))
+    spark_wants(world, 1)  # the last tasks have ended
+    assert asked(scale(world, 1, 3)) == ["4"]
 
 
 def asked_in_minutes(world: World, minutes: int, held: int) -> list[int]:

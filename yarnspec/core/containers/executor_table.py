@@ -337,9 +337,12 @@ class ExecutorTable:
                 withdrawn.append(self._withdraw(row.executor_id))
         return tuple(withdrawn)
 
-    def spare_surplus(self) -> tuple[str, ...]:
-        """Count surplus executors beside the target from now on: first those that start. Returns their ids."""
-        surplus = self.count_ordinary("allocated", "running") - self.wanted
+    def spare_surplus(self, most: int = 0) -> tuple[str, ...]:
+        """Count surplus executors beside the target from now on: first those that start. Returns their ids.
+
+        ``most``: up to so many are not surplus, although fewer are wanted.
+        """
+        surplus = self.count_ordinary("allocated", "running") - max(self.wanted, most)
         newest = [row for state in ("allocated", "running") for row in self.rows[::-1] if row.state == state]
         newest = [row for row in newest if row.ordinary]
         return self.be_surplus(tuple(row.executor_id for row in newest[: max(0, surplus)]))

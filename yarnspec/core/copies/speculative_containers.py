@@ -42,7 +42,7 @@ from yarnspec.core.containers.executor_rows import Executor
 from yarnspec.core.containers.executor_table import IDS_PER_EPOCH, ExecutorTable
 from yarnspec.core.containers.profiles import USUAL
 from yarnspec.core.copies.task_copies import CopiedTask, TaskKey
-from yarnspec.core.messages.commands import AskHeldBlocks, Command, KeepSurplus, ReleaseContainer
+from yarnspec.core.messages.commands import AskHeldBlocks, Command, KeepSurplus, ReleaseContainer, RemoveExecutor
 from yarnspec.core.messages.events import ONLY_MAP_OUTPUTS, HeldBlocksTold
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.tasks.running_jobs import Jobs
@@ -361,7 +361,11 @@ class SpeculativeContainers:
         return one.kept_ms + (_ASK_AGAIN_MS if self._jobs.ended_since(one.kept_ms) else one.pause_ms)
 
     def _give_back(self, row: Executor, one: _Extra, held: int, now_ms: int) -> list[Command]:
-        """Release an executor. Until it is gone it takes no task, which would run twice."""
+        """Release an executor. Until it is gone it takes no task, which would run twice.
+
+        Spark hears of it at once, not when the container has ended. Else dynamic allocation would count it in between,
+        and let another one go too many.
+        """
         idle_s = (now_ms - (one.idle_since_ms or now_ms)) / 1000
         what = "nothing that may still be read"
         if held == ONLY_MAP_OUTPUTS:
@@ -369,7 +373,11 @@ class SpeculativeContainers:
         said = f"no copy needs it: it had no task for {idle_s:.1f} s and holds {what}"
         if not self._containers.release(row.executor_id, said):
             return []
-        return [ReleaseContainer(executor_id=row.executor_id, reason=f"extra executor {row.executor_id}: {said}")]
+        why = f"extra executor {row.executor_id}: {said}"
+        return [
+            ReleaseContainer(executor_id=row.executor_id, reason=why),
+            RemoveExecutor(executor_id=row.executor_id, exit_code=0, caused_by_app=False, reason=why),
+        ]
 
     def _keeps(self, held: int, now_ms: int) -> bool:
         """Whether an executor stays for what it holds, by the driver's answer."""

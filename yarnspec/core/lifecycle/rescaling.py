@@ -130,9 +130,8 @@ class Rescaling:
         if self._pending is None:
             return []
         least, most = self._pending
-        goal = self._take_bounds(least, most, ran_with if self._manager is None else self.ran_with)
-        # With fewer than the most dynamic allocation lets executors go itself.
-        return self._dismiss_surplus(now_ms) if goal == most else []
+        self._take_bounds(least, most, ran_with if self._manager is None else self.ran_with)
+        return self._dismiss_surplus(now_ms)
 
     def _take_bounds(self, least: int, most: int, ran_with: int) -> int:
         """Let bounds hold; returns how many executors are asked for from now on."""
@@ -267,7 +266,8 @@ class Rescaling:
         return [*ended, *begun, *self._dismiss_surplus(now_ms)]
 
     def _dismiss_surplus(self, now_ms: int) -> list[Command]:
-        surplus = self._containers.spare_surplus()
+        """Let executors beyond the most go. When Spark wants fewer, dynamic allocation lets the others go itself."""
+        surplus = self._containers.spare_surplus(self._bounds.most)
         return self._dismiss(surplus, now_ms) if surplus else []
 
     def _ask_who_may_move(self, now_ms: int) -> list[Command]:
