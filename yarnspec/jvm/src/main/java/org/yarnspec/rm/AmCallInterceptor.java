@@ -34,16 +34,18 @@ final class AmCallInterceptor {
     private final AnswerEvents answers;
     private final LastWord lastWord;
     private final SkeinPatch patch;
+    private final SkeinHeartbeats heartbeats;
     private boolean cured;
     private Finish incurable;
 
-    AmCallInterceptor(Path directory, SkeinPatch patch, IntUnaryOperator profiles) {
+    AmCallInterceptor(Path directory, SkeinPatch patch, IntUnaryOperator profiles, SkeinHeartbeats heartbeats) {
         this.events = new RmEvents(directory.resolve("yarnspec-rm-events.jsonl"));
         this.file = new PlacementFile(directory.resolve("yarnspec-placement.json"), events);
         this.rewriter = new AllocateRewriter(events, profiles);
         this.answers = new AnswerEvents(events, rewriter);
         this.lastWord = new LastWord(events);
         this.patch = patch;
+        this.heartbeats = heartbeats;
     }
 
     RegisterApplicationMasterResponse register(
@@ -92,7 +94,10 @@ final class AmCallInterceptor {
             throws YarnException, IOException {
         while (true) {
             try {
-                return resourceManager.allocate(rewritten(request, placement));
+                AllocateRequest sent = rewritten(request, placement);
+                AllocateResponse response = resourceManager.allocate(sent);
+                guarded("heartbeat", () -> heartbeats.called(isNews(sent, response)));
+                return response;
             } catch (InvalidResourceRequestException refusal) {
                 // It would end the application; what was asked beyond Skein's own request is rather given up, and said
                 // so.
@@ -103,6 +108,13 @@ final class AmCallInterceptor {
                 }
             }
         }
+    }
+
+    private static boolean isNews(AllocateRequest sent, AllocateResponse response) {
+        return !sent.getAskList().isEmpty()
+                || !sent.getSchedulingRequests().isEmpty()
+                || !response.getAllocatedContainers().isEmpty()
+                || !response.getCompletedContainersStatuses().isEmpty();
     }
 
     private synchronized boolean refused(InvalidResourceRequestException refusal) {

@@ -8,6 +8,7 @@ import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.util.IdentityHashMap;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.util.ReflectionUtils;
 import org.apache.hadoop.yarn.api.ApplicationClientProtocol;
@@ -54,11 +55,14 @@ public final class PlacementProxyProvider<T> implements RMFailoverProxyProvider<
         if (protocol == ApplicationMasterProtocol.class) {
             Path directory = Path.of(configuration.get(DIRECTORY, "")).toAbsolutePath();
             SkeinRequests requests = new SkeinRequests();
+            SkeinHeartbeats heartbeats = new SkeinHeartbeats(() -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()));
             SkeinPatch patch = () -> {
-                SkeinPriorities.cure();
-                requests.find();
+                Object skein = SkeinMaster.ofThisThread();
+                SkeinPriorities.cure(skein);
+                requests.find(skein);
+                heartbeats.find(skein);
             };
-            rewrite = master(new AmCallInterceptor(directory, patch, requests));
+            rewrite = master(new AmCallInterceptor(directory, patch, requests, heartbeats));
         } else if (protocol == ApplicationClientProtocol.class && System.getProperty(SUBMISSION) != null) {
             rewrite = client(Path.of(System.getProperty(SUBMISSION)));
         }

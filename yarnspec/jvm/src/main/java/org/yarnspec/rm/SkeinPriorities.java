@@ -15,21 +15,9 @@ import org.apache.hadoop.yarn.api.records.Priority;
 final class SkeinPriorities {
     private SkeinPriorities() {}
 
-    /**
-     * To be called in Skein's allocator thread, whose class is an inner class of Skein's application master.
-     *
-     * @throws ReflectiveOperationException when this is not the Skein that we know
-     */
-    static void cure() throws ReflectiveOperationException {
-        Thread thread = Thread.currentThread();
-        Field outer = thread.getClass().getDeclaredField("this$0");
-        outer.setAccessible(true);
-        cure(outer.get(thread));
-    }
-
+    /** Fails when this is not the Skein that we know. */
     static void cure(Object applicationMaster) throws ReflectiveOperationException {
-        Field field = applicationMaster.getClass().getDeclaredField("priorities");
-        field.setAccessible(true);
+        Field field = SkeinMaster.field(applicationMaster.getClass(), "priorities");
         if (!(field.get(applicationMaster) instanceof TreeMap<?, ?> before)) {
             throw new NoSuchFieldException("priorities is not a TreeMap");
         }

@@ -19,30 +19,15 @@ final class SkeinRequests implements IntUnaryOperator {
     private Field requested;
     private Method environment;
 
-    /**
-     * To be called in Skein's allocator thread, as {@link SkeinPriorities#cure}.
-     *
-     * @throws ReflectiveOperationException when this is not the Skein that we know
-     */
-    void find() throws ReflectiveOperationException {
-        Thread thread = Thread.currentThread();
-        find(accessible(thread.getClass(), "this$0").get(thread));
-    }
-
+    /** Fails when this is not the Skein that we know. */
     void find(Object applicationMaster) throws ReflectiveOperationException {
         services = (Map<?, ?>)
-                accessible(applicationMaster.getClass(), "priorities").get(applicationMaster);
+                SkeinMaster.field(applicationMaster.getClass(), "priorities").get(applicationMaster);
         ClassLoader loader = applicationMaster.getClass().getClassLoader();
-        requested = accessible(
+        requested = SkeinMaster.field(
                 Class.forName(applicationMaster.getClass().getName() + "$ServiceTracker", false, loader), "requested");
         String container = applicationMaster.getClass().getPackageName() + ".Model$Container";
         environment = Class.forName(container, false, loader).getMethod("getEnv");
-    }
-
-    private static Field accessible(Class<?> type, String name) throws ReflectiveOperationException {
-        Field field = type.getDeclaredField(name);
-        field.setAccessible(true);
-        return field;
     }
 
     /** The number of the resource profile whose executor the request with this priority is for; 0: the usual one. */

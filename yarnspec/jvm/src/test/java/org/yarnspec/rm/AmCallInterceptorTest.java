@@ -47,12 +47,14 @@ class AmCallInterceptorTest {
 
     private final FakeResourceManager rm = new FakeResourceManager();
     private final Map<Integer, Integer> profiles = new TreeMap<>();
+    private final Skein skein = new Skein();
+    private final SkeinHeartbeats heartbeats = new SkeinHeartbeats(() -> skein.nowMs);
     private AmCallInterceptor master;
     private int moved;
 
     @BeforeEach
     void register() throws Exception {
-        master = new AmCallInterceptor(directory, () -> {}, priority -> profiles.getOrDefault(priority, 0));
+        master = new AmCallInterceptor(directory, () -> {}, priority -> profiles.getOrDefault(priority, 0), heartbeats);
         registerAgain();
     }
 
@@ -603,6 +605,45 @@ class AmCallInterceptorTest {
         assertEquals("SUCCEEDED", events("finished").get(0).get("status").asText());
     }
 
+    /** Shaped like Skein's application master where its heartbeats matter. */
+    static final class Skein {
+        private final long idleHeartbeat;
+        private final long pendingHeartbeat;
+        private long nowMs = 50;
+
+        Skein() {
+            idleHeartbeat = 1_000;
+            pendingHeartbeat = 900;
+        }
+
+        List<Long> intervals() throws Exception {
+            return List.of(
+                    SkeinMaster.field(Skein.class, "idleHeartbeat").getLong(this),
+                    SkeinMaster.field(Skein.class, "pendingHeartbeat").getLong(this));
+        }
+    }
+
+    @Test
+    void callsFollowSoonerForAWhileAfterARequestOrAContainer() throws Exception {
+        List<Long> usual = List.of(1_000L, 900L);
+        List<Long> quick = List.of(SkeinHeartbeats.QUICK_MS, SkeinHeartbeats.QUICK_MS);
+        heartbeats.find(skein);
+        place(1, "");
+        allocate(FakeResourceManager.asks(1));
+        assertEquals(usual, skein.intervals());
+        allocate(FakeResourceManager.asks(1, 1));
+        assertEquals(quick, skein.intervals());
+        skein.nowMs += SkeinHeartbeats.QUICK_FOR_MS - 1;
+        allocate(FakeResourceManager.asks(1));
+        assertEquals(quick, skein.intervals());
+        skein.nowMs += 1;
+        allocate(FakeResourceManager.asks(1));
+        assertEquals(usual, skein.intervals());
+        rm.answers.add(rm.container("a", 1, 0, 512));
+        allocate(FakeResourceManager.asks(1));
+        assertEquals(quick, skein.intervals());
+    }
+
     @Test
     void aSkeinThatCannotBeCuredEndsTheApplication() throws Exception {
         master = new AmCallInterceptor(
@@ -610,7 +651,8 @@ class AmCallInterceptorTest {
                 () -> {
                     throw new NoSuchFieldException("this$0");
                 },
-                priority -> 0);
+                priority -> 0,
+                heartbeats);
         allocate(FakeResourceManager.asks(1, 1));
         assertTrue(rm.calls.isEmpty());
         assertEquals(FinalApplicationStatus.FAILED, rm.ends.get(0).getFinalApplicationStatus());

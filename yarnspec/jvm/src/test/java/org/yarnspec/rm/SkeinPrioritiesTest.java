@@ -32,6 +32,6 @@ class SkeinPrioritiesTest {
     @Test
     void anotherSkeinIsAnError() {
         assertThrows(NoSuchFieldException.class, () -> SkeinPriorities.cure(new Object()));
-        assertThrows(NoSuchFieldException.class, SkeinPriorities::cure);
+        assertThrows(NoSuchFieldException.class, SkeinMaster::ofThisThread);
     }
 }
