@@ -54,7 +54,7 @@ class Rm(HandMadeResourceManager):
         return self.info
 
     def queue(self, name: str) -> Queue:
-        if name != "default":
+        if name != self.made_queue.name:
             raise NotFound(f"There is no queue {name!r}.")
         return self.made_queue
 

@@ -161,9 +161,10 @@ def test_arguments_that_are_utf_8_pass_as_they_are(
         monkeypatch.delenv(name, raising=False)
     for name, value in given.items():
         monkeypatch.setenv(name, value)
-    arguments = (*("größe=3".encode(), b"caf\xe9", b"yarnspec-bytes:00"), b"")
+    for_no_shell = r"""${arg.2} "arg3" 'arg4' $arg5 \arg6"""
+    arguments = (*("größe=3".encode(), b"caf\xe9", b"yarnspec-bytes:00"), for_no_shell.encode(), b"")
     container.program = {"program": Program(primary="número.py", arguments=arguments)}
-    container.run('locale charmap; printf "%s\\n" "${@: -5}"')
+    container.run('locale charmap; printf "%s\\n" "${@: -6}"')
     assert (container.directory / "driver.stdout").read_text().splitlines() == [
         *[
             "UTF-8",
@@ -171,6 +172,7 @@ def test_arguments_that_are_utf_8_pass_as_they_are(
             "größe=3",
             "yarnspec-bytes:636166e9",
             f"yarnspec-bytes:{b'yarnspec-bytes:00'.hex()}",
+            for_no_shell,
             "",
         ]
     ]

@@ -143,13 +143,14 @@ def test_references_in_the_users_environment_and_nothing_else_are_replaced(conta
     nasty = 'it\'s "$NM_HOST" `date` $(date) \\ end'
     mine = {"MINE": nasty, "ALL": "{{PWD}}/a.zip<CPS>$MINE", "PATH": "/opt/bin:$PATH", "HERE": "<LOG_DIR> ü"}
     (container.work / EXECUTOR_VARIABLES_FILE).write_text(export_script(mine))
-    container.run(plan(executor_java_options=("-Dx=a b'c",), executor_class_path=("{{PWD}}/x.jar", "/$(date)")))
+    option = r"""-Dx=a b'c ${arg.2} "arg3" 'arg4' $arg5 \arg6"""
+    container.run(plan(executor_java_options=(option,), executor_class_path=("{{PWD}}/x.jar", "/$(date)")))
     replaced = nasty.replace("$NM_HOST", "127.0.0.3")
     assert container.seen["MINE"] == replaced
     assert container.seen["ALL"] == f"{container.work}/a.zip:{replaced}"
     assert container.seen["PATH"] == f"/opt/bin:{container.environment['PATH']}"
     assert container.seen["HERE"] == "/logs/a ü"
-    assert "-Dx=a b'c" in container.arguments
+    assert option in container.arguments
     class_path = container.arguments[container.arguments.index("-cp") + 1]
     assert class_path.startswith(f"{container.work}/x.jar:/$(date):{container.work}:")
 

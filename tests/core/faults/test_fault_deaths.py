@@ -98,6 +98,7 @@ def test_a_task_that_ends_well_explains_no_death_wherever_it_did() -> None:
     assert deaths.ended_well((0, 0, 2), H2) == [H4]
     assert deaths.count(H4, 2_000) == 2
     assert deaths.to_try_elsewhere(H4, 2_000) == []
+    assert deaths.count(H4, 601_500) == 1, "the first is older than the window"
 
 
 def wide_blocks(answer: list[Command]) -> list[str]:

@@ -231,6 +231,7 @@ def test_a_resource_manager_that_stays_away_is_given_up() -> None:
     times = iter(range(0, 100_000, 100))
     with pytest.raises(ClusterUnreachable, match=r"no answer .*may well go on"):
         follow_it(running, screen, clock_s=lambda: next(times))
+    assert not running.killed
 
 
 def test_one_that_is_never_placed_is_killed() -> None:

@@ -195,7 +195,13 @@ def test_what_cannot_be_done_is_refused_with_advice(line: str, words: str) -> No
 def test_an_unknown_flag_is_an_error_with_did_you_mean(flag: str, meant: str) -> None:
     with pytest.raises(click.NoSuchOption) as caught:
         read(flag, "3", "app.py")
+    assert re.search(rf"{flag}\b", caught.value.format_message())
     assert meant in caught.value.format_message()
+
+
+def test_of_an_unknown_word_with_one_dash_the_first_letter_is_named() -> None:
+    with pytest.raises(click.NoSuchOption, match=r"-b\b"):
+        read("-bleg", "app.py")
 
 
 @pytest.mark.parametrize("line", [(), ("--name",), ("--name", "x")])

@@ -131,11 +131,11 @@ def test_sparks_acls_hold_for_yarn_and_for_the_page() -> None:
     assert acls_of({"spark.acls.enable": "true"}) == Acls()
     properties = {
         "spark.acls.enable": "true", "spark.admin.acls": "root", "spark.ui.view.acls": "ann, bob",
-        "spark.modify.acls.groups": "ops",
+        "spark.modify.acls": "cay", "spark.modify.acls.groups": "ops",
     }  # fmt: skip
     acls = acls_of(properties)
     assert acls == Acls(
-        view_users=("root", "ann", "bob"), modify_users=("root",), modify_groups=("ops",)
+        view_users=("root", "ann", "bob"), modify_users=("root", "cay"), modify_groups=("ops",)
     )  # fmt: skip
 
 

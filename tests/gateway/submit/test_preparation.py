@@ -61,15 +61,23 @@ def test_the_queues_default_label_goes_along_and_is_no_label_of_the_executors(de
     assert (plan.queue_label, plan.executors.label) == ("fast", "")
 
 
-def test_a_plain_line(desk: Desk) -> None:
-    prepared = desk.prepare("--num-executors", "3", "--executor-memory", "2g", "--name", "etl", "--files", "data.txt")
+@pytest.mark.parametrize("mode", ["client", "cluster"])
+def test_a_plain_line(desk: Desk, mode: str) -> None:
+    desk.rm.made_queue = msgspec.structs.replace(desk.rm.made_queue, name="night")
+    prepared = desk.prepare(
+        *["--deploy-mode", mode, "--queue", "night", "--name", "etl", "--files", "data.txt", "--num-executors", "3"],
+        *["--executor-memory", "2g", "--executor-cores", "2", "--driver-memory", "3g"],
+    )
     plan, application = prepared.plan, prepared.application
-    assert (plan.name, plan.user, plan.queue, plan.initial_executors) == ("etl", "me", "default", 3)
+    assert (plan.name, plan.user, plan.queue, plan.initial_executors) == ("etl", "me", "night", 3)
+    assert application.queue == "night"
     assert plan.queue_label == ""
     assert plan.largest_container == (8192, 8)
     assert plan.program.primary == "app.py"
     assert plan.executors.heap_mb == 2048
     assert plan.executors.container_memory_mb == 2048 + 384
+    assert plan.executors.cores == 2
+    assert plan.driver_heap_mb == 3072
     assert application.master.memory_mb == prepared.sizes.am_memory_mb
     assert application.master.files["app.py"].source == str(desk.directory.parent / "app.py")
     assert "data.txt" in application.executor.files

@@ -243,6 +243,17 @@ def test_the_same_lists_from_a_file_of_properties(here: Path) -> None:
     assert result.properties["spark.jars"] == "x.jar"
     assert {file.link for file in result.files} == {"app.py", "x.jar", "f.txt", "b.py", "a.zip"}
 
+    (here / "p.conf").write_text(
+        "spark.jars x.jar\nspark.submit.pyFiles hdfs:///p.py\n"
+        "spark.yarn.dist.files f.txt\nspark.yarn.dist.archives hdfs:///a.zip\n"
+    )
+    result = translated("--properties-file", "p.conf", "app.py")
+    assert result.properties["spark.jars"] == "x.jar"
+    assert {file.link: file.source for file in result.files if file.executors} == {
+        "x.jar": str(here / "x.jar"), "p.py": "hdfs:///p.py", "f.txt": str(here / "f.txt"), "a.zip": "hdfs:///a.zip",
+    }  # fmt: skip
+    assert result.python_files == ("p.py",)
+
 
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(
@@ -263,8 +274,8 @@ def test_the_same_lists_from_a_file_of_properties(here: Path) -> None:
         ("--files f.txt#yarnspec-plan.json app.py", "keeps a file named 'yarnspec-plan.json'"),
         ("--files f.txt#.skein.pem app.py", "keeps a file named"),
         ("--archives *.zip#data --files f.txt app.py", "2 files fit, and only one can be called 'data'"),
-        ("--packages a:b:1 --conf spark.jars.ivySettings=hdfs:///s.xml app.py", "must be a file of this machine"),
-        ("--packages a:b:1 --conf spark.jars.ivySettings=local:/s.xml app.py", "must be a file of this machine"),
+        ("--conf spark.jars.ivySettings=hdfs:///s.xml app.py", "must be a file of this machine"),
+        ("--conf spark.jars.ivySettings=local:/s.xml app.py", "must be a file of this machine"),
         ("--environment none.tar.gz app.py", "no such file"),
         ("--environment f.txt app.py", "--environment f.txt: it is python://"),
         ("--environment venv://x app.py", "absolute path"),
@@ -334,9 +345,15 @@ def test_sparks_own_configuration_files_travel(here: Path) -> None:
 
 
 @pytest.mark.usefixtures("here")
-def test_packages_are_left_to_spark_submit_and_their_settings_file_travels() -> None:
-    line = "--packages a:b:1,c:d:2 --exclude-packages e:f --repositories r --conf spark.jars.ivySettings=f.txt app.py"
-    result = translated(*line.split())
+@pytest.mark.parametrize(
+    "line",
+    [
+        "--packages a:b:1,c:d:2 --exclude-packages e:f --repositories r",
+        "--conf spark.jars.packages=a:b:1,c:d:2 --conf spark.jars.excludes=e:f --conf spark.jars.repositories=r",
+    ],
+)
+def test_packages_are_left_to_spark_submit_and_their_settings_file_travels(line: str) -> None:
+    result = translated(*line.split(), "--conf", "spark.jars.ivySettings=f.txt", "app.py")
     assert result.properties["spark.jars.packages"] == "a:b:1,c:d:2"
     assert result.properties["spark.jars.excludes"] == "e:f"
     assert result.properties["spark.jars.repositories"] == "r"
@@ -345,5 +362,7 @@ def test_packages_are_left_to_spark_submit_and_their_settings_file_travels() -> 
 
 
 def test_the_settings_file_of_packages_may_be_a_uri(here: Path) -> None:
-    result = translated("--packages", "a:b:1", "--conf", f"spark.jars.ivySettings=file://{here}/f.txt", "app.py")
+    """It travels without packages, too: a program may add one by its address, ``ivy://…``."""
+    result = translated("--conf", f"spark.jars.ivySettings=file://{here}/f.txt", "app.py")
     assert result.properties["spark.jars.ivySettings"] == "f.txt"
+    assert ShippedFile(link="f.txt", source=str(here / "f.txt")) in result.files

@@ -29,6 +29,7 @@ def executor_mb(**properties: str) -> int:
         ({"executor_memory": "10g", "executor_memoryOverheadFactor": "0.4"}, 10240 + 4096),
         ({"executor_memory": "2g", "executor_minMemoryOverhead": "1g"}, 2048 + 1024),
         ({"executor_memory": "2g", "executor_memoryOverhead": "100"}, 2048 + 100),
+        ({"executor_minMemoryOverhead": "500", "executor_memoryOverhead": "100"}, 1024 + 100),
         ({"executor_memoryOverheadFactor": "0.5", "executor_memoryOverhead": "100"}, 1024 + 100),
         ({"executor_pyspark_memory": "512m"}, 1024 + 384 + 512),
         ({"memory_offHeap_size": "1g"}, 1024 + 384),
@@ -55,10 +56,10 @@ def test_the_am_container_holds_skein_the_negotiator_and_the_driver() -> None:
 
 
 def test_the_sizes_are_told_to_spark_as_the_user_wrote_them() -> None:
-    told = plan_sizes(
-        {"spark.executor.memory": "2g", "spark.executor.pyspark.memory": "1g"}, default_options()
-    ).properties
+    given = {"spark.executor.memory": "2g", "spark.executor.pyspark.memory": "1g", "spark.executor.cores": "4"}
+    told = plan_sizes(given, default_options()).properties
     assert told["spark.executor.memory"] == "2g"
+    assert told["spark.executor.cores"] == "4"
     assert told["spark.executor.memoryOverhead"] == "384m"
     assert told["spark.executor.pyspark.memory"] == "1g"
     assert told["spark.driver.memory"] == "1g"
@@ -117,6 +118,7 @@ def test_the_rule_of_the_overhead_is_told_to_a_program_that_sets_another_memory(
 
 
 def test_a_task_may_want_a_part_of_a_core() -> None:
+    assert plan_sizes({}, default_options()).executor.task_cpus == 1
     assert plan_sizes({"spark.task.cpus": "0.5"}, default_options()).executor.task_cpus == 0.5
 
 

@@ -430,6 +430,15 @@ def test_spark_jars_that_are_a_list_are_named_in_a_warning() -> None:
     assert any(warning.startswith("spark.yarn.jars has no effect") for warning in result.warnings)
 
 
+@pytest.mark.parametrize(
+    ("key", "value"), [("spark.submit.callSystemExitOnMainExit", "true"), ("spark.app.submitTime", "123")]
+)
+def test_what_spark_submit_itself_reads_reaches_it_as_it_was_given(key: str, value: str) -> None:
+    result = translated(*conf(f"{key}={value}"), "app.py")
+    assert result.properties[key] == value
+    assert result.warnings == ()
+
+
 def test_secrets_are_in_the_properties_only() -> None:
     line = conf("spark.authenticate.secret=hunter2", "spark.hadoop.fs.s3a.secret.key=hunter2")
     result = translated(*line, "app.py")
