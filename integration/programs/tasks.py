@@ -1,4 +1,7 @@
-"""Runs N tasks of S seconds and prints one JSON line with their sum and where they ran: `tasks.py N S`."""
+"""Runs N tasks of S seconds and prints one JSON line with their sum and where they ran: `tasks.py N S`.
+
+In cluster mode it leaves a thread of the driver's JVM behind, which would keep that JVM alive.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +36,8 @@ def main(tasks: int, seconds: float) -> None:
         "python": sys.executable,
     }
     print(json.dumps(line), flush=True)
+    if line["deploy_mode"] == "cluster":
+        spark._jvm.java.util.Timer("left behind", False)
     spark.stop()
 
 

@@ -16,6 +16,7 @@ from yarnspec.core.messages.commands import (
     Command,
     LaunchCopy,
     ReleaseContainer,
+    RemoveExecutor,
     RequestContainers,
     UpdatePlacement,
     UpdateTaskBlocks,
@@ -550,6 +551,7 @@ def test_when_speculation_stops_extra_containers_go_with_the_jobs_that_ran_then(
     assert of(ReleaseContainer, answer) == []
     answer = world.tell(ev.JobEnded(job=1))
     assert only(ReleaseContainer, answer).executor_id == extra
+    assert only(RemoveExecutor, answer).executor_id == extra
     assert of(UpdateTaskBlocks, answer) == []  # it takes no task until it is gone
     assert of(RequestContainers, world.lose(extra, -105, host=H4)) == []
     assert world.view().extra == 0

@@ -45,6 +45,7 @@ from yarnspec.yarn.skein.skein_submission import (
         ),
         ("Invalid resource request! Cannot allocate containers as requested resource is greater", UsageError),
         ("java.io.FileNotFoundException: File file:/x does not exist", UsageError),
+        ('org.apache.hadoop.fs.UnsupportedFileSystemException: No FileSystem for scheme "abc"', UsageError),
         ("something new", ClusterUnreachable),
     ],
 )

@@ -340,7 +340,7 @@ class ExecutorTable:
     def spare_surplus(self, most: int = 0) -> tuple[str, ...]:
         """Count surplus executors beside the target from now on: first those that start. Returns their ids.
 
-        ``most``: up to so many are not surplus, although fewer are wanted.
+        ``most``: so many are never surplus, even when fewer are wanted.
         """
         surplus = self.count_ordinary("allocated", "running") - max(self.wanted, most)
         newest = [row for state in ("allocated", "running") for row in self.rows[::-1] if row.state == state]

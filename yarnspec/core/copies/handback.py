@@ -9,8 +9,10 @@ again. An executor that has not registered yet goes at once.
 from __future__ import annotations
 
 from yarnspec.core.blocking.taskblocks import TaskBlocks
+from yarnspec.core.containers.executor_rows import Executor
 from yarnspec.core.containers.executor_table import ExecutorTable
-from yarnspec.core.messages.commands import AskHeldBlocks, Command, ReleaseContainer
+from yarnspec.core.containers.giving_back import give_back
+from yarnspec.core.messages.commands import AskHeldBlocks, Command
 from yarnspec.core.messages.events import HeldBlocksTold
 from yarnspec.core.tasks.running_jobs import Jobs
 
@@ -51,7 +53,7 @@ class Handback:
         if event.count:
             self._containers.stay(row)
             return []
-        return self._let_go(event.executor_id)
+        return self._let_go(row)
 
     def _release(self) -> list[Command]:
         commands: list[Command] = []
@@ -63,11 +65,8 @@ class Handback:
                     said = f"extra executor {executor_id} is not needed any more: does it hold data?"
                     commands.append(AskHeldBlocks(executor_id=executor_id, reason=said))
             elif row.state != "wanted":
-                commands += self._let_go(executor_id)
+                commands += self._let_go(row)
         return commands
 
-    def _let_go(self, executor_id: str) -> list[Command]:
-        said = "speculation has stopped, and no copy needs it"
-        if not self._containers.release(executor_id, said):
-            return []
-        return [ReleaseContainer(executor_id=executor_id, reason=f"extra executor {executor_id}: {said}")]
+    def _let_go(self, row: Executor) -> list[Command]:
+        return give_back(self._containers, row, "speculation has stopped, and no copy needs it")

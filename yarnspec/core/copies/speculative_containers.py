@@ -40,9 +40,10 @@ from yarnspec.core.blocking.hosts import Hosts
 from yarnspec.core.containers.capacity import Slots
 from yarnspec.core.containers.executor_rows import Executor
 from yarnspec.core.containers.executor_table import IDS_PER_EPOCH, ExecutorTable
+from yarnspec.core.containers.giving_back import give_back
 from yarnspec.core.containers.profiles import USUAL
 from yarnspec.core.copies.task_copies import CopiedTask, TaskKey
-from yarnspec.core.messages.commands import AskHeldBlocks, Command, KeepSurplus, ReleaseContainer, RemoveExecutor
+from yarnspec.core.messages.commands import AskHeldBlocks, Command, KeepSurplus
 from yarnspec.core.messages.events import ONLY_MAP_OUTPUTS, HeldBlocksTold
 from yarnspec.core.messages.settings import Settings
 from yarnspec.core.tasks.running_jobs import Jobs
@@ -361,23 +362,13 @@ class SpeculativeContainers:
         return one.kept_ms + (_ASK_AGAIN_MS if self._jobs.ended_since(one.kept_ms) else one.pause_ms)
 
     def _give_back(self, row: Executor, one: _Extra, held: int, now_ms: int) -> list[Command]:
-        """Release an executor. Until it is gone it takes no task, which would run twice.
-
-        Spark hears of it at once, not when the container has ended. Else dynamic allocation would count it in between,
-        and let another one go too many.
-        """
+        """Release an executor. Until it is gone it takes no task, which would run twice."""
         idle_s = (now_ms - (one.idle_since_ms or now_ms)) / 1000
         what = "nothing that may still be read"
         if held == ONLY_MAP_OUTPUTS:
             what = f"but map outputs, and no job has run for {OUTPUTS_KEPT_MS // 60_000} min"
-        said = f"no copy needs it: it had no task for {idle_s:.1f} s and holds {what}"
-        if not self._containers.release(row.executor_id, said):
-            return []
-        why = f"extra executor {row.executor_id}: {said}"
-        return [
-            ReleaseContainer(executor_id=row.executor_id, reason=why),
-            RemoveExecutor(executor_id=row.executor_id, exit_code=0, caused_by_app=False, reason=why),
-        ]
+        why = "it is one too many" if one.dismissed else "no copy needs it"
+        return give_back(self._containers, row, f"{why}, had no task for {idle_s:.1f} s and holds {what}")
 
     def _keeps(self, held: int, now_ms: int) -> bool:
         """Whether an executor stays for what it holds, by the driver's answer."""

@@ -411,7 +411,11 @@ class SlowHostNotBlocked(Command, frozen=True):
 
 
 class RemoveExecutor(Command, frozen=True):
-    """Tell Spark that an executor is gone and whether the application is to blame (a task failure) or not."""
+    """Tell Spark that an executor is gone or about to go, and whether the application is to blame (a task failure).
+
+    One that yarnspec gives back is told twice: when it is released, and when its container has ended. The first may get
+    lost while the driver cannot be reached.
+    """
 
     executor_id: str
     exit_code: int

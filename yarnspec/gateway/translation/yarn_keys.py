@@ -21,6 +21,10 @@ class YarnKey(msgspec.Struct, frozen=True):
 
 
 _NO_SPARK_AM = "has no effect: the application master is Skein's, not Spark's"
+_OWN_HEARTBEATS = (
+    "has no effect: the application master calls the ResourceManager every second, "
+    "and every 250 ms for 3 s after it asked for a container, or one came or ended"
+)
 _NO_SPARK_CLIENT = "has no effect: yarnspec submits the application itself"
 _INTERNAL = "has no effect: Spark sets it for itself"
 _GONE = "has no effect: Spark does not use it any more"
@@ -160,8 +164,8 @@ YARN_KEYS: tuple[YarnKey, ...] = (
     YarnKey("spark.yarn.credentials.file.retention.days", "warned", _GONE),
     YarnKey("spark.yarn.services", "warned", _GONE),
     # Spark's AM and client read these; yarnspec has neither.
-    YarnKey("spark.yarn.scheduler.heartbeat.interval-ms", "warned", _NO_SPARK_AM),
-    YarnKey("spark.yarn.scheduler.initial-allocation.interval", "warned", _NO_SPARK_AM),
+    YarnKey("spark.yarn.scheduler.heartbeat.interval-ms", "warned", _OWN_HEARTBEATS),
+    YarnKey("spark.yarn.scheduler.initial-allocation.interval", "warned", _OWN_HEARTBEATS),
     YarnKey("spark.yarn.scheduler.reporterThread.maxFailures", "warned", _NO_SPARK_AM),
     YarnKey("spark.yarn.containerLauncherMaxThreads", "warned", _NO_SPARK_AM),
     YarnKey("spark.yarn.metrics.namespace", "warned", _NO_SPARK_AM),

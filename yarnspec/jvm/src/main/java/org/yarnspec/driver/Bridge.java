@@ -328,10 +328,10 @@ public final class Bridge {
         }
     }
 
-    /** Tells Spark that an executor's container ended and whether its tasks shall pay for it. */
+    /** Tells Spark that an executor has gone, or is about to go, and whether its tasks shall pay for it. */
     public synchronized void removeExecutor(String executorId, int exitCode, boolean causedByApp, String reason) {
         if (backend != null && !backend.stopping()) {
-            backend.containerEnded(executorId, exitCode, causedByApp, reason);
+            backend.executorGone(executorId, exitCode, causedByApp, reason);
         }
     }
 

@@ -28,6 +28,8 @@ import scala.jdk.javaapi.CollectionConverters;
 public final class ProgramSubmit {
     static final String MASTER = "yarn";
     private static final String DEPLOY_MODE = "spark.yarnspec.deployMode";
+    private static final String CLIENT = "client";
+    private static final String CLUSTER = "cluster";
     /** A directory that is to come first on the program's PYTHONPATH, before the files of {@code --py-files}. */
     static final String HOOK_VARIABLE = "YARNSPEC_PROGRAM_HOOK";
 
@@ -37,15 +39,22 @@ public final class ProgramSubmit {
 
     private ProgramSubmit() {}
 
-    /** Ends like spark-submit: with the exit code of the program. */
+    /**
+     * Ends like spark-submit: with the exit code of the program. In cluster mode threads that the program leaves behind
+     * end with it, as in Spark's application master; in client mode the JVM waits for them.
+     */
     public static void main(String[] arguments) throws Exception {
+        Submit submit = new Submit();
         try {
-            new Submit().doSubmit(arguments);
+            submit.doSubmit(arguments);
         } catch (Exception e) { // Scala does not declare what it throws
             if (e instanceof SparkUserAppException ended) {
                 System.exit(ended.exitCode());
             }
             throw e;
+        }
+        if (CLUSTER.equals(submit.deployMode)) {
+            System.exit(0);
         }
     }
 
@@ -90,6 +99,8 @@ public final class ProgramSubmit {
     }
 
     private static final class Submit extends SparkSubmit {
+        private String deployMode = CLIENT;
+
         @Override
         public SparkSubmitArguments parseArguments(String[] arguments) {
             return super.parseArguments(withUntrimmed(arguments));
@@ -102,7 +113,8 @@ public final class ProgramSubmit {
                     super.prepareSubmitEnvironment(arguments, hadoop);
             SparkConf conf = prepared._3();
             conf.set("spark.master", MASTER);
-            conf.set("spark.submit.deployMode", conf.get(DEPLOY_MODE, "client"));
+            deployMode = conf.get(DEPLOY_MODE, CLIENT);
+            conf.set("spark.submit.deployMode", deployMode);
             String hook = System.getenv(HOOK_VARIABLE);
             if (hook == null || !PYTHON_RUNNER.equals(prepared._4())) {
                 return prepared;

@@ -94,9 +94,8 @@ final class AmCallInterceptor {
             throws YarnException, IOException {
         while (true) {
             try {
-                AllocateRequest sent = rewritten(request, placement);
-                AllocateResponse response = resourceManager.allocate(sent);
-                guarded("heartbeat", () -> heartbeats.called(isNews(sent, response)));
+                AllocateResponse response = resourceManager.allocate(rewritten(request, placement));
+                guarded("heartbeat", () -> heartbeats.called(isNews(request, response)));
                 return response;
             } catch (InvalidResourceRequestException refusal) {
                 // It would end the application; what was asked beyond Skein's own request is rather given up, and said
@@ -110,9 +109,10 @@ final class AmCallInterceptor {
         }
     }
 
-    private static boolean isNews(AllocateRequest sent, AllocateResponse response) {
-        return !sent.getAskList().isEmpty()
-                || !sent.getSchedulingRequests().isEmpty()
+    /** By what Skein asks: other hosts for a request that waits are none, or it would never become quiet. */
+    private static boolean isNews(AllocateRequest request, AllocateResponse response) {
+        return !request.getAskList().isEmpty()
+                || !request.getReleaseList().isEmpty()
                 || !response.getAllocatedContainers().isEmpty()
                 || !response.getCompletedContainersStatuses().isEmpty();
     }
@@ -140,7 +140,7 @@ final class AmCallInterceptor {
             patch.apply();
         } catch (ReflectiveOperationException | RuntimeException | LinkageError failure) {
             String message =
-                    "this is not the Skein that yarnspec knows: its container requests would get lost, so the application ends ("
+                    "this is not the Skein that yarnspec knows: container requests could get lost, so the application ends ("
                             + failure
                             + ")";
             System.err.println("yarnspec: " + message);

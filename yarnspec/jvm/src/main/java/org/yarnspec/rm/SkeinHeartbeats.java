@@ -4,10 +4,10 @@ import java.lang.reflect.Field;
 import java.util.function.LongSupplier;
 
 /**
- * Lets Skein's application master call the ResourceManager more often as long as something is under way.
+ * Lets Skein's application master call the ResourceManager more often for some seconds after news.
  *
- * <p>Skein calls once a second. A request waits for the next call, and a container that the ResourceManager has given
- * waits for the call after that. Spark's application master shortens this as well
+ * <p>Skein calls once a second, as yarnspec configures it. A container that the ResourceManager gives waits for the next
+ * call, and so does the news that one has ended. Spark's application master begins with shorter intervals as well
  * ({@code spark.yarn.scheduler.initial-allocation.interval}, 200 ms).
  */
 final class SkeinHeartbeats {
@@ -20,7 +20,7 @@ final class SkeinHeartbeats {
     private Field idle;
     private long usualPendingMs;
     private long usualIdleMs;
-    private long quickUntilMs;
+    private long quickUntilMs = Long.MIN_VALUE;
 
     SkeinHeartbeats(LongSupplier clockMs) {
         this.clockMs = clockMs;
@@ -38,7 +38,7 @@ final class SkeinHeartbeats {
     /**
      * Says when the next call is due. Skein looks at it after each call.
      *
-     * @param news whether the call asked for containers, or the answer told of some that came or ended
+     * @param news whether Skein asked for containers or gave some up, or the answer told of some that came or ended
      */
     void called(boolean news) {
         if (master == null) {

@@ -1,6 +1,6 @@
 package org.yarnspec.rm;
 
-/** A correction of a mistake of Skein's, made once, in the thread of the first allocate call. */
+/** What is done to Skein's application master once, in the thread of the first allocate call. */
 interface SkeinPatch {
     void apply() throws ReflectiveOperationException;
 }

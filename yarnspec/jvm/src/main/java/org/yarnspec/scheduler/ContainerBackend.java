@@ -307,8 +307,8 @@ public final class ContainerBackend extends CoarseGrainedSchedulerBackend {
                 new HadoopDelegationTokenManager(context.conf(), context.hadoopConfiguration(), driverEndpoint()));
     }
 
-    /** The negotiator knows how a container ended. {@code causedByApp=false} costs the running tasks no failure. */
-    public void containerEnded(String executorId, int exitCode, boolean causedByApp, String reason) {
+    /** The negotiator knows why an executor has gone or is about to go. {@code causedByApp=false} costs the running tasks no failure. */
+    public void executorGone(String executorId, int exitCode, boolean causedByApp, String reason) {
         if (Recovery.current() != null) {
             Recovery.current().executorLost(executorId); // Spark may not have known it yet
         }

@@ -609,7 +609,7 @@ class AmCallInterceptorTest {
     static final class Skein {
         private final long idleHeartbeat;
         private final long pendingHeartbeat;
-        private long nowMs = 50;
+        private long nowMs = -50_000;
 
         Skein() {
             idleHeartbeat = 1_000;
@@ -637,11 +637,27 @@ class AmCallInterceptorTest {
         allocate(FakeResourceManager.asks(1));
         assertEquals(quick, skein.intervals());
         skein.nowMs += 1;
+        place(2, HOSTS + ",\"wanted\":[{\"id\":\"0\",\"memory_mb\":512,\"vcores\":1,\"not_hosts\":[\"a\"]}]");
         allocate(FakeResourceManager.asks(1));
+        assertFalse(rm.last().getAskList().isEmpty(), "other hosts for the request that waits");
         assertEquals(usual, skein.intervals());
-        rm.answers.add(rm.container("a", 1, 0, 512));
-        allocate(FakeResourceManager.asks(1));
+        Container came = rm.container("b", 1, 0, 512);
+        for (Object news : List.of(came, FakeResourceManager.ended(came))) {
+            skein.nowMs += SkeinHeartbeats.QUICK_FOR_MS;
+            allocate(FakeResourceManager.asks(1));
+            assertEquals(usual, skein.intervals());
+            rm.answers.add(news);
+            allocate(FakeResourceManager.asks(1));
+            assertEquals(quick, skein.intervals());
+        }
+        skein.nowMs += SkeinHeartbeats.QUICK_FOR_MS;
+        allocate(FakeResourceManager.gives(came));
         assertEquals(quick, skein.intervals());
+    }
+
+    @Test
+    void aSkeinWithOtherHeartbeatsIsAnError() {
+        assertThrows(NoSuchFieldException.class, () -> heartbeats.find(new Object()));
     }
 
     @Test

@@ -17,6 +17,8 @@ import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.apache.hadoop.yarn.api.records.ContainerState;
+import org.apache.hadoop.yarn.api.records.ContainerStatus;
 import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.Resource;
@@ -66,6 +68,9 @@ final class FakeResourceManager implements ApplicationMasterProtocol {
         if (answer instanceof Container container) {
             response.setAllocatedContainers(List.of(container));
         }
+        if (answer instanceof ContainerStatus ended) {
+            response.setCompletedContainersStatuses(List.of(ended));
+        }
         return response;
     }
 
@@ -86,6 +91,17 @@ final class FakeResourceManager implements ApplicationMasterProtocol {
                 null);
         container.setAllocationRequestId(allocationRequestId);
         return container;
+    }
+
+    static ContainerStatus ended(Container container) {
+        return ContainerStatus.newInstance(container.getId(), ContainerState.COMPLETE, "", 0);
+    }
+
+    /** A call by which Skein gives a container up. */
+    static AllocateRequest gives(Container container) {
+        AllocateRequest request = asks(1);
+        request.setReleaseList(List.of(container.getId()));
+        return request;
     }
 
     /** What Hadoop's client makes of Skein's requests: one line for each priority. */
