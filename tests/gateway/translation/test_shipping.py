@@ -27,7 +27,8 @@ def test_the_program_travels_and_is_called_by_its_name(here: Path) -> None:
     result = translated("app.py", "x")
     assert result.program == "app.py"
     assert result.files == (ShippedFile(link="app.py", source=str(here / "app.py")),)
-    assert translated("hdfs:///x/app.py").files == (ShippedFile(link="app.py", source="hdfs:///x/app.py"),)
+    for uri in ("hdfs:///x/app.py", "hdfs:/x/app.py"):
+        assert translated(uri).files == (ShippedFile(link="app.py", source="hdfs:///x/app.py"),)
     assert translated("local:/opt/app.py").program == "local:/opt/app.py"
 
 

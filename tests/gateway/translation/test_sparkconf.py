@@ -384,6 +384,7 @@ def test_a_named_conda_environment_is_activated() -> None:
         (["--spark-jars", "local:/opt/spark/jars/*"], SparkJars("directory", "/opt/spark/jars")),
         (["--spark-jars", "hdfs:///s.zip"], SparkJars("archive", "hdfs:///s.zip")),
         (conf("spark.yarn.archive=hdfs:///s.zip"), SparkJars("archive", "hdfs:///s.zip")),
+        (conf("spark.yarn.archive=hdfs:/s.zip"), SparkJars("archive", "hdfs:///s.zip")),
         (conf("spark.yarn.jars=local:///opt/spark/jars/*"), SparkJars("directory", "/opt/spark/jars")),
         (conf("spark.yarn.jars=local:/s/*", "spark.yarn.archive=hdfs:///s.zip"), SparkJars("archive", "hdfs:///s.zip")),
     ],

@@ -19,6 +19,8 @@ _OF_CONTAINERS = re.compile(
     r"|LD_LIBRARY_PATH|LD_PRELOAD|JVM_PID|MALLOC_ARENA_MAX|(JAVA|HADOOP|YARN|SPARK|PYSPARK|HIVE|CONDA|SKEIN)_\w+|\w+_HOME"
 )
 
+_ONE_SLASH = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/(?!/)")
+
 
 class SparkJars(msgspec.Struct, frozen=True):
     """Where Spark's jars are: a directory that every host has, or an archive in the cluster's file system."""
@@ -45,9 +47,15 @@ def spark_jars(asked: str | None, given: Mapping[str, str], warnings: list[str])
         return None
     if text.startswith(("/", "local:/")) and not text.endswith((".zip", ".tgz", ".tar.gz", ".tar")):
         return SparkJars("directory", _replace_gateway_path(given, _host_path(text.rstrip("*").rstrip("/"))))
-    if "://" in text and not text.startswith(("file:", "local:")):
-        return SparkJars("archive", text)
+    if "://" in whole_uri(text) and not text.startswith(("file:", "local:")):
+        return SparkJars("archive", whole_uri(text))
     raise UsageError(f"{flag} {text}: it is a directory that every host has (/opt/spark/jars) or an archive in HDFS")
+
+
+def whole_uri(text: str) -> str:
+    """``hdfs:/x`` as ``hdfs:///x``. Hadoop takes both, Skein only the second."""
+    found = _ONE_SLASH.match(text)
+    return f"{found[1]}:///{text[found.end() :]}" if found else text
 
 
 def _host_path(text: str) -> str:

@@ -13,6 +13,7 @@ import msgspec
 
 from yarnspec import plan
 from yarnspec.errors import UsageError
+from yarnspec.gateway.translation.cluster_paths import whole_uri
 from yarnspec.gateway.translation.packing import is_package
 
 Place = Literal["gateway", "cluster", "host", "web"]
@@ -94,7 +95,7 @@ def resolve(entry: str, flag: str, *, directories: bool = False) -> list[Named]:
     if scheme not in ("", "file"):
         if re.search(r"[*?\[{]", urlsplit(location).path):
             raise UsageError(f"{flag} {entry}: patterns work for files of this machine only; name each file")
-        return [Named("cluster", unquote(location), link)]
+        return [Named("cluster", whole_uri(unquote(location)), link)]
     path = unquote(urlsplit(location).path) if scheme else str(Path(location).expanduser())
     found = _local(path, entry, flag, directories=directories)
     if link is not None and len(found) > 1:
