@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from yarnspec.gateway.flags.merge import ENVIRONMENT_PROPERTIES
 from yarnspec.gateway.flags.request import FLAGS
-from yarnspec.gateway.translation.sparkconf import OWNED_KEYS, OWNED_PREFIX
+from yarnspec.gateway.translation.no_effect import OWNED_KEYS, OWNED_PREFIX
 from yarnspec.gateway.translation.yarn_keys import YARN_KEYS
 from yarnspec.reference.tables import filled, table
 

@@ -199,9 +199,16 @@ def test_an_unknown_flag_is_an_error_with_did_you_mean(flag: str, meant: str) ->
     assert meant in caught.value.format_message()
 
 
-def test_of_an_unknown_word_with_one_dash_the_first_letter_is_named() -> None:
-    with pytest.raises(click.NoSuchOption, match=r"-b\b"):
-        read("-bleg", "app.py")
+@pytest.mark.parametrize(
+    ("word", "named"),
+    [("-bleg", "-bleg"), ("-conf", "--conf"), ("-conf=spark.x=1", "--conf"), ("-verbose", "--verbose")],
+)
+def test_an_unknown_word_with_one_dash_is_named_as_a_whole(word: str, named: str) -> None:
+    with pytest.raises(click.NoSuchOption) as caught:
+        read(word, "app.py")
+    assert f"{word.partition('=')[0]}" in caught.value.format_message()
+    assert named in caught.value.format_message()
+    assert read("-v", "-ojson", "app.py").output == "json"
 
 
 @pytest.mark.parametrize("line", [(), ("--name",), ("--name", "x")])

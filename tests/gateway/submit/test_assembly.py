@@ -40,7 +40,7 @@ def made(
         conf_jar=directory / "conf.jar",
         am_files={"app.py": LocalizedFile("/home/me/app.py")},
         everywhere_files={"data": LocalizedFile("hdfs://nn/data.zip", kind="ARCHIVE")},
-        executor_variables={"PASSWORD": VARIABLE},
+        executor_variables={"PASSWORD": VARIABLE, "YARN_CONTAINER_RUNTIME_TYPE": "docker"},
         am=AmSize(memory_mb=1856, vcores=2, label="am"),
         queue="q",
         tags=("t",),
@@ -95,6 +95,14 @@ def test_the_users_variables_are_in_a_file_that_only_executors_get(tmp_path: Pat
     assert VARIABLE not in str(as_document(found))
     assert VARIABLE not in (tmp_path / PLAN_FILE).read_text()
     assert EXECUTOR_VARIABLES_FILE not in found.master.files
+
+
+def test_what_chooses_the_runtime_of_a_container_reaches_its_node_manager(tmp_path: Path) -> None:
+    image = {"YARN_CONTAINER_RUNTIME_DOCKER_IMAGE": "registry/spark:4"}
+    found = made(tmp_path, driver_environment={**image, "PASSWORD": "x"})
+    assert found.executor.environment == {"YARN_CONTAINER_RUNTIME_TYPE": "docker"}
+    assert found.master.environment.items() > image.items()
+    assert "PASSWORD" not in found.master.environment
 
 
 def test_without_authentication_no_secret_is_shipped(tmp_path: Path) -> None:

@@ -160,6 +160,14 @@ def test_a_host_that_is_never_blocked_and_not_known_is_a_warning(desk: Desk) -> 
     assert desk.prepare("--set", f"blocklist.never_hosts={known}").warnings == ()
 
 
+def test_a_host_that_only_sparks_property_excludes_and_yarn_has_forgotten_is_a_warning(desk: Desk) -> None:
+    prepared = desk.prepare("--conf", "spark.yarn.exclude.nodes=gone")
+    assert prepared.warnings == ("spark.yarn.exclude.nodes: YARN does not know gone",)
+    assert prepared.plan.excluded_hosts == ("gone",)
+    with pytest.raises(NotFound, match="gone"):
+        desk.prepare("--exclude-hosts", "gone", "--conf", "spark.yarn.exclude.nodes=gone")
+
+
 def test_two_submits_never_share_a_secret(desk: Desk) -> None:
     secrets = set()
     for _ in range(2):

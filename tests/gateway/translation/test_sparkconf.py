@@ -13,7 +13,8 @@ from tests.gateway.lines import read, translated
 from yarnspec.errors import UsageError
 from yarnspec.gateway.translation import yarn_keys
 from yarnspec.gateway.translation.cluster_paths import SparkJars
-from yarnspec.gateway.translation.sparkconf import OWNED_KEYS, translate
+from yarnspec.gateway.translation.no_effect import OWNED_KEYS
+from yarnspec.gateway.translation.sparkconf import translate
 from yarnspec.options import default_options
 
 
@@ -182,6 +183,7 @@ def test_owned_properties_are_left_out_with_a_warning_that_says_why() -> None:
         (["--principal", "p"], "belong together"),
         (conf("spark.yarn.priority=high"), "spark.yarn.priority"),
         (conf("spark.yarn.maxAppAttempts=0"), "spark.yarn.maxAppAttempts"),
+        (conf("spark.yarn.maxAppAttempts=1_0"), "spark.yarn.maxAppAttempts"),
         (conf("spark.yarn.report.interval=0"), "spark.yarn.report.interval"),
         (conf("spark.yarn.submit.waitAppCompletion=maybe"), "neither true nor false"),
         (conf("spark.remote=sc://h"), "Spark Connect"),
@@ -189,7 +191,7 @@ def test_owned_properties_are_left_out_with_a_warning_that_says_why() -> None:
         (conf("spark.executor.extraJavaOptions=-Xmx2g"), "--executor-memory"),
         (["--driver-java-options", "-Xmx2g"], "--driver-memory"),
         (conf("spark.executor.extraJavaOptions=-Dspark.x=y"), "--conf spark.x=y"),
-        (conf("spark.executor.extraJavaOptions='x"), "cannot be split"),
+        (["--driver-java-options", "'x"], "cannot be split"),
         (conf("spark.executor.maxNumFailures=-1"), "spark.executor.maxNumFailures"),
         (["--spark-jars", "relative/dir"], "--spark-jars"),
         (conf("spark.yarn.archive=/opt/spark.zip"), "spark.yarn.archive /opt/spark.zip"),
@@ -230,6 +232,22 @@ def test_another_resource_manager_by_a_property_is_named() -> None:
     (warning,) = result.warnings
     assert warning.startswith(f"{key} (--conf) is for the driver's Hadoop configuration only")
     assert result.properties[key] == "elsewhere"
+
+
+def test_settings_of_the_file_system_that_shipped_files_are_on_are_named() -> None:
+    keys = conf("spark.hadoop.fs.s3a.access.key=k", "spark.hadoop.fs.s3a.secret.key=S3cr", "spark.hadoop.fs.gs.x=y")
+    (warning,) = translated(*keys, "s3a://box/app.py").warnings
+    assert warning.startswith("spark.hadoop.fs.s3a.access.key (--conf) is for driver and executors only")
+    assert translated(*keys, "app.py").warnings == ()
+
+
+def test_options_of_spark_submits_own_jvm_and_properties_for_delegation_tokens_are_named() -> None:
+    key = "spark.kerberos.access.hadoopFileSystems"
+    result = translated(*conf(f"{key}=hdfs://other"), "app.py", environ={"SPARK_SUBMIT_OPTS": "-Da=b"})
+    tokens, options = result.warnings
+    assert tokens.startswith(f"{key} (--conf) has no effect")
+    assert "SPARK_SUBMIT_OPTS is not used" in options
+    assert translated("app.py", environ={"SPARK_SUBMIT_OPTS": ""}).warnings == ()
 
 
 def test_environments_and_library_paths() -> None:
@@ -284,6 +302,16 @@ def test_java_options_are_split_with_the_default_ones_first() -> None:
     )
     assert result.executor_java_options == ("-Dc", "-Da=x y", "-Db", "-XX:ActiveProcessorCount=3")
     assert result.driver_java_options == ("-Dspark.d=e",)
+
+
+def test_only_of_a_driver_in_client_mode_options_are_split_as_a_shell_does() -> None:
+    text = r"""-Dre=\d+ "-Da=\"x\" y" -Dname=it's"""
+    options = conf(f"spark.executor.extraJavaOptions={text}", f"spark.driver.extraJavaOptions={text} me'")
+    result = translated(*options, "app.py")
+    assert result.executor_java_options == (r"-Dre=\d+", '-Da="x" y', "-Dname=its")
+    assert result.driver_java_options == ("-Dre=d+", '-Da="x" y', "-Dname=its me")
+    cluster = translated("--deploy-mode", "cluster", *options, "app.py")
+    assert cluster.driver_java_options == (r"-Dre=\d+", '-Da="x" y', "-Dname=its me")
 
 
 @pytest.mark.parametrize(("line", "count"), [([], 1), (["--executor-cores", "4", "--driver-cores", "7"], 4)])

@@ -35,8 +35,11 @@ def write_site(directory: Path, name: str, values: dict[str, str], *, final: fro
 
 def test_a_missing_directory_is_a_usage_error_that_says_what_to_export(tmp_path: Path) -> None:
     for nothing in ({}, {"HADOOP_CONF_DIR": ""}, {"HADOOP_CONF_DIR": ":", "YARN_CONF_DIR": " "}):
-        with pytest.raises(UsageError, match="HADOOP_CONF_DIR is not set"):
+        with pytest.raises(UsageError, match=r"HADOOP_CONF_DIR is not set.*yarn-site.xml\.$"):
             HadoopConf.read(nothing)
+    (tmp_path / "spark-env.sh").touch()
+    with pytest.raises(UsageError, match="spark-env.sh sets it, which is not read"):
+        HadoopConf.read({}, sparks=tmp_path)
     with pytest.raises(UsageError, match="not a directory"):
         HadoopConf.read({"HADOOP_CONF_DIR": str(tmp_path / "nowhere")})
     with pytest.raises(UsageError, match=r"none of core-site\.xml"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,6 +44,19 @@ def test_executors_are_started_on_demand_and_may_fail() -> None:
     assert (service.resources.memory, service.resources.vcores) == (2048, 2)
     assert spec.max_attempts == 3
     assert spec.to_protobuf().max_attempts == 3
+
+
+def test_what_stands_before_the_at_of_a_uri_reaches_skein() -> None:
+    """Of Azure's storage that is the container."""
+    master = msgspec.structs.replace(
+        application().master, files={"app.py": LocalizedFile("abfss://box@account.dfs.core.windows.net:443/x/app.py")}
+    )
+    spec = specification(msgspec.structs.replace(application(), master=master))
+    source = spec.to_protobuf().master.files["app.py"].source
+    assert (source.scheme, source.host, source.port, source.file) == (
+        *("abfss", "box@account.dfs.core.windows.net"),
+        *(443, "/x/app.py"),
+    )
 
 
 def test_the_dry_run_shows_everything_but_the_credential() -> None:

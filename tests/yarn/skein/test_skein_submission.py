@@ -46,6 +46,7 @@ from yarnspec.yarn.skein.skein_submission import (
         ("Invalid resource request! Cannot allocate containers as requested resource is greater", UsageError),
         ("java.io.FileNotFoundException: File file:/x does not exist", UsageError),
         ('org.apache.hadoop.fs.UnsupportedFileSystemException: No FileSystem for scheme "abc"', UsageError),
+        ("java.lang.IllegalArgumentException: Wrong FS: file://a/b, expected: file:///", UsageError),
         ("something new", ClusterUnreachable),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from yarnspec.gateway.flags.flag import Flag
 
 _BY_NAME = {name: flag for flag in FLAGS for name in flag.names}
+_SHORT = 2
+_SHORT_FLAGS = frozenset({"-h", *(name for name in _BY_NAME if len(name) == _SHORT)})
 
 
 class SubmitCommand(click.Command):
@@ -95,6 +98,7 @@ def as_launcher(line: list[str]) -> list[str]:
         if not word.startswith("-") or word == "--":
             # The program: what follows is its own.
             return [*rewritten, word, *words]
+        _refuse_one_dash(name)
         if flag is None or flag.shape in ("switch", "on_off"):
             rewritten.append(word)
             continue
@@ -109,6 +113,14 @@ def as_launcher(line: list[str]) -> list[str]:
         else:
             rewritten += [word] if separator else [word, value]
     return rewritten
+
+
+def _refuse_one_dash(name: str) -> None:
+    """Refuse ``-conf`` as a whole, as spark-submit does; click would read it as flags of one letter."""
+    if name.startswith("--") or len(name) == _SHORT:
+        return
+    if name[:_SHORT] not in _SHORT_FLAGS or f"-{name}" in _BY_NAME:
+        raise click.NoSuchOption(name, possibilities=difflib.get_close_matches(f"-{name}", _BY_NAME))
 
 
 def split_list(text: str) -> tuple[str, ...]:

@@ -33,6 +33,8 @@ from yarnspec.yarn.skein.skein_application import (
 # driver while it starts: quick to start and small matters, the best machine code does not (0.6 s of 2 on two cores).
 _SKEIN_JVM = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
+_RUNTIME = "YARN_CONTAINER_RUNTIME_"
+
 
 class AmSize(msgspec.Struct, frozen=True, kw_only=True):
     """The AM container: Skein's JVM, the negotiator and the driver together."""
@@ -92,7 +94,7 @@ def assemble(plan: Plan, shipment: Shipment, directory: Path) -> SkeinApplicatio
             label=shipment.am.label,
             script="\n".join(filter(None, [plan.activate, f"exec {shlex.quote(plan.python)} -m yarnspec.am"])),
             files=shared | own | shipment.am_files,
-            environment=_SKEIN_JVM,
+            environment=_SKEIN_JVM | _runtime(plan.driver_environment),
         ),
         # The placement file says how large each container is: stages and the program may want other sizes than were
         # submitted. Skein gives a container back that has less memory than its service, so the service is tiny.
@@ -104,8 +106,14 @@ def assemble(plan: Plan, shipment: Shipment, directory: Path) -> SkeinApplicatio
                 plan, authenticate=authenticate, network_options=_network_options(shipment.properties)
             ),
             files=shared | _executor_files(plan, directory),
+            environment=_runtime(shipment.executor_variables),
         ),
     )
+
+
+def _runtime(variables: dict[str, str]) -> dict[str, str]:
+    """The variables by which a NodeManager chooses how to run a container (Docker, say), before anything runs in it."""
+    return {name: value for name, value in variables.items() if name.startswith(_RUNTIME)}
 
 
 def acls_of(properties: dict[str, str]) -> Acls | None:

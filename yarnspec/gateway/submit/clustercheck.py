@@ -51,7 +51,7 @@ def ask_cluster(cluster: Cluster, translation: Translation, sizes: Sizes, *, for
     executor = check_sizes(sizes, hosts, step_mb, largest)
     check_resources("spark.executor.resource: an executor", sizes.executor.resources, hosts)
     check_resources("spark.driver.resource: the AM container", sizes.am_resources, hosts)
-    _check_exclusions(translation, hosts, force=force)
+    forgotten = _check_exclusions(translation, hosts, force=force)
     mode = resolve(options.mode, rm, options.host_attribute)
     # Asks HDFS whether it answers and lets this user in.
     cluster.files.exists(cluster.files.home)
@@ -74,7 +74,7 @@ def ask_cluster(cluster: Cluster, translation: Translation, sizes: Sizes, *, for
         mode=mode,
         listed=listed,
         kept_off=kept_off,
-        warnings=(*trouble, *suited),
+        warnings=(*forgotten, *trouble, *suited),
     )
 
 
@@ -133,9 +133,11 @@ def _causes(
         yield "--exclude-hosts"
 
 
-def _check_exclusions(translation: Translation, hosts: tuple[Host, ...], *, force: bool) -> None:
-    excluded = translation.exclude_hosts
-    check_known(excluded, hosts)
+def _check_exclusions(translation: Translation, hosts: tuple[Host, ...], *, force: bool) -> tuple[str, ...]:
+    """Warn of hosts that YARN does not know where Spark's property names them: it may be old, and set for all users."""
+    excluded, known = translation.exclude_hosts, {host.host for host in hosts}
+    check_known((host for host in excluded if host not in translation.exclude_nodes), hosts)
+    forgotten = [host for host in translation.exclude_nodes if host not in known]
     running = {host.host for host in hosts if host.state == "RUNNING"}
     if running and running <= set(excluded):
         raise UsageError(f"--exclude-hosts: all {len(running)} running hosts are excluded; leave at least one")
@@ -148,3 +150,4 @@ def _check_exclusions(translation: Translation, hosts: tuple[Host, ...], *, forc
             f"({share:g}: {limit}) allows; add --force to exclude them all the same"
         )
         raise UsageError(message)
+    return tuple(f"spark.yarn.exclude.nodes: YARN does not know {host}" for host in forgotten)

@@ -19,7 +19,7 @@ _OF_CONTAINERS = re.compile(
     r"|LD_LIBRARY_PATH|LD_PRELOAD|JVM_PID|MALLOC_ARENA_MAX|(JAVA|HADOOP|YARN|SPARK|PYSPARK|HIVE|CONDA|SKEIN)_\w+|\w+_HOME"
 )
 
-_ONE_SLASH = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/(?!/)")
+_NO_AUTHORITY = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(/|///+)(?!/)")
 
 
 class SparkJars(msgspec.Struct, frozen=True):
@@ -53,8 +53,8 @@ def spark_jars(asked: str | None, given: Mapping[str, str], warnings: list[str])
 
 
 def whole_uri(text: str) -> str:
-    """``hdfs:/x`` as ``hdfs:///x``. Hadoop takes both, Skein only the second."""
-    found = _ONE_SLASH.match(text)
+    """``hdfs:/x`` and ``hdfs:////x`` as ``hdfs:///x``. Hadoop takes all three, Skein only the last."""
+    found = _NO_AUTHORITY.match(text)
     return f"{found[1]}:///{text[found.end() :]}" if found else text
 
 

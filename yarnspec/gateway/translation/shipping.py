@@ -131,7 +131,8 @@ def _local(path: str, entry: str, flag: str, *, directories: bool) -> list[str]:
                 pass
         except OSError as error:
             raise UsageError(f"{flag} {entry}: {each} cannot be read: {error.strerror}") from error
-    return [str(Path(each).absolute()) for each in found]
+    # Python keeps two slashes at the front of a path; to Skein they would begin a host.
+    return ["/" + str(Path(each).absolute()).lstrip("/") for each in found]
 
 
 class Hold:

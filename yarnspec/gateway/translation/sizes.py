@@ -35,6 +35,7 @@ _MORE_OF_EXECUTORS = (
 _MEBIBYTE = 1024**2
 _LETTERS = {"b": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _SIZE = re.compile(r"([0-9]+)(b|[kmgtp](?:|i|b|ib))?", re.ASCII)
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _TIME = re.compile(r"(-?[0-9]+)(us|ms|s|min|m|h|d)?", re.ASCII)
 _TIME_US = {"us": 1, "ms": 10**3, "s": 10**6, "m": 6 * 10**7, "min": 6 * 10**7, "h": 36 * 10**8, "d": 864 * 10**8}
 
@@ -79,10 +80,7 @@ def duration_ms(text: str, name: str) -> int:
 
 def whole_number(text: str, name: str, least: int = 1) -> int:
     """Read a whole number that is not less than ``least``."""
-    try:
-        number = int(text.strip())
-    except ValueError:
-        number = least - 1
+    number = int(text.strip()) if _WHOLE_NUMBER.fullmatch(text.strip()) else least - 1
     if number < least:
         raise UsageError(f"{_named(name)}: '{text}' must be a whole number, {least} or more")
     return number

@@ -1,29 +1,26 @@
 """From a spark-submit line to what an application needs: properties, YARN's settings, files, environments.
 
 Nothing is ignored in silence: each ``spark.yarn.*`` property has a row in ``yarn_keys``, each property that yarnspec
-keeps for itself one in ``OWNED_KEYS``.
+keeps for itself one in ``no_effect``.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import shlex
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from yarnspec.errors import UsageError
 from yarnspec.gateway.flags.merge import merge, redact
-from yarnspec.gateway.flags.request import FLAGS
 from yarnspec.gateway.translation import (
     bounds,
+    no_effect,
     python_choice,
     recovery,
-    shuffleservice,
     speculation,
     taskplacing,
-    yarn_keys,
 )
 from yarnspec.gateway.translation.cluster_paths import (
     SparkJars,
@@ -34,7 +31,9 @@ from yarnspec.gateway.translation.cluster_paths import (
     spark_jars,
     unusual_references,
 )
+from yarnspec.gateway.translation.jvm_options import java_options
 from yarnspec.gateway.translation.neighbours import warn_of_modules_left_behind
+from yarnspec.gateway.translation.no_effect import is_owned
 from yarnspec.gateway.translation.python_choice import PythonChoice
 from yarnspec.gateway.translation.shipping import Hold, Named, ShippedFile, resolve
 from yarnspec.gateway.translation.sizes import duration_ms, truth, whole_number
@@ -46,22 +45,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from yarnspec.gateway.flags.request import SubmitRequest
-
-OWNED_KEYS: dict[str, str] = {
-    "spark.master": "the program runs on YARN, under yarnspec's own cluster manager",
-    "spark.submit.deployMode": "the driver always runs in the AM container; programs see the mode of the command line",
-    "spark.app.id": "it is YARN's application id",
-    "spark.driver.host": "it is the host of the AM container",
-    "spark.driver.bindAddress": "it is the host of the AM container",
-    "spark.driver.port": "executors are told the port before the driver listens",
-    "spark.authenticate": "it is always on, unless a shuffle service is asked for that wants no secret",
-    "spark.authenticate.secret": "each application gets a secret of its own",
-    "spark.ui.proxyBase": "Spark's pages are reached through the ResourceManager's proxy",
-    "spark.hadoop.mapreduce.job.application.attempt.id": "what one driver left uncommitted must not reach the next",
-}
-"""Properties whose values yarnspec sets, and why; so are all that begin with ``spark.yarnspec.``."""
-
-OWNED_PREFIX = "spark.yarnspec."
 
 # Become files of the containers, settings of YARN, or the lists that spark-submit gets in the AM container.
 _CONSUMED = frozenset(
@@ -130,6 +113,8 @@ class Translation(msgspec.Struct, frozen=True, kw_only=True):
     log_links: bool = False
     context_wait_ms: int = 0
     exclude_hosts: tuple[str, ...]
+    exclude_nodes: tuple[str, ...] = ()
+    """Those of the hosts to exclude that only Spark's property names."""
     program: str
     python_files: tuple[str, ...]
     listed_files: tuple[str, ...]
@@ -161,7 +146,7 @@ def translate(
     environ = os.environ if environ is None else environ
     merged = merge(request, environ)
     given = merged.properties
-    warnings = [*merged.warnings, *_warn(request, given, merged.origins, environ)]
+    warnings = [*merged.warnings, *no_effect.warnings(request, given, merged.origins, environ)]
     _check_master(given, merged.origins, warnings)
     if request.proxy_user and "spark.kerberos.principal" in given:
         raise UsageError("--proxy-user and --principal: only one of them can be given")
@@ -221,6 +206,7 @@ def translate(
         warnings=(
             *warnings,
             *hold.warnings,
+            *no_effect.of_file_systems(given, merged.origins, (file.source for file in hold.files())),
             *warn_of_modules_left_behind(resolve(request.program, "program")[0], hold.modules),
         ),
         yarn=_yarn_settings(request, given, translated),
@@ -229,7 +215,8 @@ def translate(
         wait=_wait(request, given, options),
         log_links=truth(given.get(_LOG_LINKS, "false"), _LOG_LINKS),
         context_wait_ms=_positive_ms(given, _CONTEXT_WAIT) if _CONTEXT_WAIT in given else 0,
-        exclude_hosts=_exclude_hosts(request, given),
+        exclude_hosts=tuple(dict.fromkeys([*request.exclude_hosts, *_exclude_nodes(request, given)])),
+        exclude_nodes=_exclude_nodes(request, given),
         program=program,
         python_files=hold.python_files(),
         listed_files=tuple(hold.listed),
@@ -238,7 +225,7 @@ def translate(
         python=python,
         driver_environment=driver_environment,
         executor_environment=executor_environment,
-        driver_java_options=java_options(given, "driver"),
+        driver_java_options=java_options(given, "driver", client_mode=deploy_mode == "client"),
         executor_java_options=java_options(given, "executor"),
         driver_class_path=class_path(given, "driver"),
         executor_class_path=class_path(given, "executor"),
@@ -255,13 +242,6 @@ def translate(
 def _report(properties: Mapping[str, str], origins: Mapping[str, str]) -> tuple[str, ...]:
     shown = sorted(redact(properties).items())
     return tuple(f"{key}={value} ({origins.get(key, 'yarnspec')})" for key, value in shown)
-
-
-def is_owned(key: str, given: Mapping[str, str]) -> bool:
-    """Tell whether yarnspec sets this property itself, with these from the user."""
-    if key == shuffleservice.AUTHENTICATE and shuffleservice.wanted(given):
-        return False
-    return key in OWNED_KEYS or key.startswith(OWNED_PREFIX)
 
 
 def apply_to_options(given: Mapping[str, str], options: Options, asked: Collection[str] = ()) -> Options:
@@ -285,66 +265,6 @@ def apply_to_options(given: Mapping[str, str], options: Options, asked: Collecti
         window_ms = duration_ms(given[key], key)
         executor = msgspec.structs.replace(executor, failure_window_ms=window_ms if window_ms > 0 else _TEN_YEARS_MS)
     return msgspec.structs.replace(options, am=am, submit=submit, executor=executor, recovery=again)
-
-
-def java_options(given: Mapping[str, str], role: Literal["driver", "executor"]) -> tuple[str, ...]:
-    """Split a JVM's default and extra options; raise UsageError for those that Spark refuses too."""
-    options: list[str] = []
-    for name in (f"spark.{role}.defaultJavaOptions", f"spark.{role}.extraJavaOptions"):
-        try:
-            words = shlex.split(given.get(name, ""))
-        except ValueError as error:
-            raise UsageError(f"{name}: '{given[name]}' cannot be split into options: {error}") from error
-        for word in words:
-            if word.startswith("-Xmx"):
-                raise UsageError(f"{name}: '{word}' is not allowed here; use --{role}-memory")
-            if role == "executor" and word.startswith("-Dspark"):
-                raise UsageError(f"{name}: '{word}' is not allowed here; use --conf {word[2:]}")
-        options += words
-    limit = f"spark.{role}.limitActiveProcessorCount.enabled"
-    if truth(given.get(limit, "false"), limit):
-        options.append(f"-XX:ActiveProcessorCount={given.get(f'spark.{role}.cores', '1')}")
-    return tuple(options)
-
-
-def _warn(
-    request: SubmitRequest, given: Mapping[str, str], origins: Mapping[str, str], environ: Mapping[str, str]
-) -> list[str]:
-    """Name everything that is set and has no effect."""
-    warnings = _warn_of_flags(request, given)
-    for key in given:
-        if key.startswith("spark.yarn."):
-            row = yarn_keys.find(key)
-            if row is None:
-                hint = suggest(key, yarn_keys.known())
-                warnings.append(f"{key} ({origins[key]}) has no effect: Spark has no such property.{hint}")
-            elif row.treatment == "warned":
-                warnings.append(f"{key} ({origins[key]}) {row.note}")
-        elif key.startswith("spark.hadoop.yarn.resourcemanager."):
-            warnings.append(
-                f"{key} ({origins[key]}) is for the driver's Hadoop configuration only: the submit asks the cluster "
-                "that HADOOP_CONF_DIR names"
-            )
-        elif is_owned(key, given) and key not in ("spark.master", "spark.submit.deployMode"):
-            reason = OWNED_KEYS.get(key, "it is between yarnspec's own parts")
-            warnings.append(f"{key} ({origins[key]}) is ignored: yarnspec sets it, since {reason}")
-    if "spark.remote" in given or given.get("spark.api.mode", "classic").lower() == "connect":
-        raise UsageError("spark.remote, spark.api.mode: yarnspec runs classic PySpark programs, not Spark Connect")
-    directory = conf_directory(environ)
-    if directory is not None and (directory / "spark-env.sh").is_file():
-        warnings.append(f"{directory / 'spark-env.sh'} is not read: export what it sets before the submit")
-    return warnings
-
-
-def _warn_of_flags(request: SubmitRequest, given: Mapping[str, str]) -> list[str]:
-    """Name the flags without effect that are set, on the line or as their property; those alike in one warning."""
-    alike: dict[str, list[str]] = {}
-    for flag in FLAGS:
-        if flag.warning and flag.field:
-            wanted = flag.spark_property in given if flag.spark_property else getattr(request, flag.field)
-            if wanted is not None and wanted is not False:
-                alike.setdefault(flag.warning, []).append(flag.names[0])
-    return [f"{' and '.join(names)} {'has' if len(names) == 1 else 'have'} {said}" for said, names in alike.items()]
 
 
 def _check_master(given: Mapping[str, str], origins: Mapping[str, str], warnings: list[str]) -> None:
@@ -436,9 +356,9 @@ def _wait(request: SubmitRequest, given: Mapping[str, str], options: Options) ->
     return truth(given[key], key) if key in given else options.submit.wait
 
 
-def _exclude_hosts(request: SubmitRequest, given: Mapping[str, str]) -> tuple[str, ...]:
-    named = [*request.exclude_hosts, *given.get("spark.yarn.exclude.nodes", "").split(",")]
-    return tuple(dict.fromkeys(host.strip() for host in named if host.strip()))
+def _exclude_nodes(request: SubmitRequest, given: Mapping[str, str]) -> tuple[str, ...]:
+    named = (host.strip() for host in given.get("spark.yarn.exclude.nodes", "").split(","))
+    return tuple(dict.fromkeys(host for host in named if host and host not in request.exclude_hosts))
 
 
 def _variables(given: Mapping[str, str], prefix: str, warnings: list[str]) -> dict[str, str]:

@@ -20,6 +20,7 @@ class YarnKey(msgspec.Struct, frozen=True):
     note: str
 
 
+NO_TOKENS = "has no effect: delegation tokens are not fetched yet"
 _NO_SPARK_AM = "has no effect: the application master is Skein's, not Spark's"
 _OWN_HEARTBEATS = (
     "has no effect: the application master calls the ResourceManager every second, "
@@ -96,7 +97,7 @@ YARN_KEYS: tuple[YarnKey, ...] = (
     YarnKey("spark.yarn.unmanagedAM.enabled", "warned", "has no effect: the driver runs in the AM container"),
     YarnKey("spark.yarn.applicationMaster.waitTries", "warned", _GONE),
     # Executors
-    YarnKey("spark.yarn.exclude.nodes", "translated", "joined with `--exclude-hosts`"),
+    YarnKey("spark.yarn.exclude.nodes", "translated", "joined with `--exclude-hosts`; a host that YARN does not know is a warning here"),
     YarnKey("spark.yarn.executor.nodeLabelExpression", "honoured", "node label of the executors' containers"),
     YarnKey("spark.yarn.executor.memoryOverhead", "translated", "the old name of `spark.executor.memoryOverhead`"),
     YarnKey("spark.yarn.executor.failuresValidityInterval", "translated", "the old name without `.yarn`"),
@@ -150,16 +151,16 @@ YARN_KEYS: tuple[YarnKey, ...] = (
     # Security
     YarnKey("spark.yarn.principal", "warned", "has no effect yet; see --principal"),
     YarnKey("spark.yarn.keytab", "warned", "has no effect yet; see --keytab"),
-    YarnKey("spark.yarn.access.namenodes", "warned", "has no effect: delegation tokens are not fetched yet"),
-    YarnKey("spark.yarn.access.hadoopFileSystems", "warned", "has no effect: delegation tokens are not fetched yet"),
+    YarnKey("spark.yarn.access.namenodes", "warned", NO_TOKENS),
+    YarnKey("spark.yarn.access.hadoopFileSystems", "warned", NO_TOKENS),
     YarnKey("spark.yarn.kerberos.relogin.period", "warned", "has no effect: delegation tokens are not renewed yet"),
     YarnKey(
         "spark.yarn.kerberos.renewal.excludeHadoopFileSystems",
         "warned",
         "has no effect: delegation tokens are not fetched yet",
     ),
-    YarnKey("spark.yarn.security.credentials.", "warned", "has no effect: delegation tokens are not fetched yet"),
-    YarnKey("spark.yarn.security.tokens.", "warned", "has no effect: delegation tokens are not fetched yet"),
+    YarnKey("spark.yarn.security.credentials.", "warned", NO_TOKENS),
+    YarnKey("spark.yarn.security.tokens.", "warned", NO_TOKENS),
     YarnKey("spark.yarn.credentials.file.retention.count", "warned", _GONE),
     YarnKey("spark.yarn.credentials.file.retention.days", "warned", _GONE),
     YarnKey("spark.yarn.services", "warned", _GONE),

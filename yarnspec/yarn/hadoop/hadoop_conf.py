@@ -110,9 +110,11 @@ class HadoopConf:
         if missing and not directories:
             raise UsageError(f"{'; '.join(missing)}.")
         if not directories:
+            script = sparks / "spark-env.sh" if sparks is not None else None
+            hint = f" Perhaps {script} sets it, which is not read." if script is not None and script.is_file() else ""
             raise UsageError(
                 "HADOOP_CONF_DIR is not set: export it as the directory with your cluster's core-site.xml and "
-                "yarn-site.xml."
+                f"yarn-site.xml.{hint}"
             )
         if sparks is not None and any(sparks.glob("*-site.xml")):
             return cls.from_directories((sparks, *directories), environ, sparks=sparks)

@@ -31,6 +31,7 @@ from yarnspec.yarn.rm.rm_reports import (
 CONNECT_TIMEOUT_S = 25.0
 APPLICATION_TYPE = "yarnspec"
 SCHEDULER_KEY = "yarn.resourcemanager.scheduler.class"
+_DEFAULT_QUEUE = "default"
 _ACTIVE_POLL_S = 0.2
 _PASSING = re.compile(r"^\s*\[[^\]]*\]\s*|\s*Last Node which was processed for the application : .*?\)\s*\.\s*")
 _CONTAINER_ID = re.compile(r"container_(?:e\d+_)?\d+_\d{4,}_\d{2,}_\d{6,}")
@@ -97,12 +98,16 @@ class ResourceManager(Closing):
     def queue(self, name: str) -> Queue:
         """The leaf queue that a submission to ``name`` (short name or path) goes to; NotFound names the ones there are.
 
-        Schedulers other than the capacity and the fair one do not tell their queues: then any name is taken.
+        YARN decides about a name that may be right though no queue has it. Schedulers other than the capacity and the
+        fair one do not tell their queues. A scheduler may create a queue below another one for the submission, and its
+        placement rules may say what ``default`` means.
         """
         found = self.queues()
-        if not found:
+        matching = [item for item in found if name in _names(item)]
+        parent = name.rpartition(".")[0]
+        may_be_created = name == _DEFAULT_QUEUE or any(parent in _names(item) and not item.leaf for item in found)
+        if not found or (not matching and may_be_created):
             return Queue(name=name.rpartition(".")[2], path=name, leaf=True, state="RUNNING")
-        matching = [item for item in found if name in {item.path, item.name}]
         for item in matching:
             if item.leaf:
                 return item
@@ -276,3 +281,8 @@ def host_of(address: str) -> str:
     """The host of ``host:port`` or of a URL."""
     parsed = urlsplit(address if "//" in address else f"//{address}")
     return parsed.hostname or address
+
+
+def _names(queue: Queue) -> frozenset[str]:
+    """What a submission may call a queue: its name, its path, and its path without the root, as the fair scheduler."""
+    return frozenset({queue.name, queue.path, queue.path.removeprefix("root.")})

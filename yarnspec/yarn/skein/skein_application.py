@@ -27,6 +27,7 @@ _INSTANCES = 0
 _MAX_RESTARTS = 0
 _MAX_ENVIRONMENT_VALUE_BYTES = 64 * 1024
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PORT = re.compile(r":\d*$")
 _UNSAFE = re.compile(r"[\"$`\\\n\r\0]")
 
 
@@ -175,6 +176,7 @@ class _LiteralFile(skein.File):  # type: ignore[misc]
     def to_protobuf(self) -> Any:
         message = super().to_protobuf()
         authority, slash, path = self.source.partition("://")[2].partition("/")
-        message.source.host = authority.rpartition("@")[2].partition(":")[0]
+        # With what stands before an '@': of Azure's storage that is the container.
+        message.source.host = _PORT.sub("", authority)
         message.source.file = slash + path
         return message

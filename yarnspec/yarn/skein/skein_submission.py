@@ -224,6 +224,7 @@ _REASONS: tuple[tuple[tuple[str, ...], type[YarnspecError], str], ...] = (
     (("not allowed to impersonate",), NotAllowed, "The cluster does not let this user submit for another"),
     (("invalidresourcerequest", "invalid resource request"), UsageError, "YARN has no container of this size"),
     (("no filesystem for scheme",), UsageError, "Hadoop knows no file system of this scheme"),
+    (("wrong fs",), UsageError, "A file of the application is on another file system than its URI says"),
     (("filenotfound", "file does not exist", "no such file"), UsageError, "A file of the application is missing"),
     (
         ("connectexception", "connection refused", "noroutetohost", "unknownhost", "sockettimeout", "call from "),
