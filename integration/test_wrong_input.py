@@ -18,7 +18,7 @@ WRONG = {
     "no such program": (["no-such-file.py"], 2, "no-such-file.py"),
     "no such file to ship": (["--files", "/no/such/file", PROGRAM], 2, "/no/such/file"),
     "no such file to ship from HDFS": (["--files", "hdfs:///no/such/file", PROGRAM], 2, "/no/such/file"),
-    "no such file to ship from HDFS, with one slash": (["--files", "hdfs:/no/such/file", PROGRAM], 2, "/no/such/file"),
+    "no such file to ship from HDFS, with one slash": (["--files", "hdfs:/no/such/file", PROGRAM], 2, "is missing"),
     "a scheme that no file system has": (["--files", "abc:/my/file", PROGRAM], 2, 'scheme "abc"'),
     "malformed size": (["--executor-memory", "lots", PROGRAM], 2, "lots"),
     "heap below Spark's minimum": (["--executor-memory", "300m", PROGRAM], 2, "300 MiB"),

@@ -206,9 +206,13 @@ def test_an_unknown_flag_is_an_error_with_did_you_mean(flag: str, meant: str) ->
 def test_an_unknown_word_with_one_dash_is_named_as_a_whole(word: str, named: str) -> None:
     with pytest.raises(click.NoSuchOption) as caught:
         read(word, "app.py")
-    assert f"{word.partition('=')[0]}" in caught.value.format_message()
+    assert f"'{word.partition('=')[0]}'" in caught.value.format_message()
     assert named in caught.value.format_message()
+
+
+def test_flags_of_one_letter_are_read_as_click_reads_them() -> None:
     assert read("-v", "-ojson", "app.py").output == "json"
+    assert read("-vv", "-c", "spark.x=1", "app.py", "-conf").conf == {"spark.x": "1"}
 
 
 @pytest.mark.parametrize("line", [(), ("--name",), ("--name", "x")])

@@ -180,6 +180,12 @@ def test_an_unknown_queue(clinic: Clinic) -> None:
     assert exit_code([*checks.values()]) == 5
 
 
+def test_a_queue_that_yarn_may_create_is_a_warning(clinic: Clinic) -> None:
+    clinic.rm.made_queue = msgspec.structs.replace(clinic.rm.made_queue, note="YARN may create it")
+    checks = clinic.checks()
+    assert (checks["queue"].state, checks["queue"].advice) == ("warning", "YARN may create it")
+
+
 def test_a_stopped_queue(clinic: Clinic) -> None:
     clinic.rm.made_queue = msgspec.structs.replace(clinic.rm.made_queue, state="STOPPED")
     checks = clinic.checks()

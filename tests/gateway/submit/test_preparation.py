@@ -161,11 +161,19 @@ def test_a_host_that_is_never_blocked_and_not_known_is_a_warning(desk: Desk) -> 
 
 
 def test_a_host_that_only_sparks_property_excludes_and_yarn_has_forgotten_is_a_warning(desk: Desk) -> None:
-    prepared = desk.prepare("--conf", "spark.yarn.exclude.nodes=gone")
-    assert prepared.warnings == ("spark.yarn.exclude.nodes: YARN does not know gone",)
-    assert prepared.plan.excluded_hosts == ("gone",)
+    prepared = desk.prepare("--conf", "spark.yarn.exclude.nodes=gone,lost")
+    assert prepared.warnings == (
+        "spark.yarn.exclude.nodes names hosts that the ResourceManager does not know: gone, lost",
+    )
+    assert prepared.plan.excluded_hosts == ("gone", "lost")
+    assert prepared.hook.am_excluded_hosts == ()
     with pytest.raises(NotFound, match="gone"):
         desk.prepare("--exclude-hosts", "gone", "--conf", "spark.yarn.exclude.nodes=gone")
+
+
+def test_a_queue_that_yarn_may_create_is_a_warning(desk: Desk) -> None:
+    desk.rm.made_queue = msgspec.structs.replace(desk.rm.made_queue, note="YARN may create it")
+    assert desk.prepare().warnings == ("YARN may create it",)
 
 
 def test_two_submits_never_share_a_secret(desk: Desk) -> None:

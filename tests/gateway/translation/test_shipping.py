@@ -29,6 +29,10 @@ def test_the_program_travels_and_is_called_by_its_name(here: Path) -> None:
     assert result.files == (ShippedFile(link="app.py", source=str(here / "app.py")),)
     for uri in ("hdfs:///x/app.py", "hdfs:/x/app.py", "hdfs:////x/app.py"):
         assert translated(uri).files == (ShippedFile(link="app.py", source="hdfs:///x/app.py"),)
+    assert translated("hdfs:/%2Fx/app.py").files[0].source == "hdfs:////x/app.py"
+    for uri in ("hdfs:app.py", "hdfs://host:port/app.py"):
+        with pytest.raises(UsageError, match="whole URI"):
+            translated(uri)
     assert translated("local:/opt/app.py").program == "local:/opt/app.py"
 
 
@@ -198,13 +202,6 @@ def test_a_programs_name_that_spark_would_read_otherwise_is_replaced(here: Path,
 def test_urls_of_the_cluster_are_unescaped(path: str) -> None:
     result = translated("--files", f"hdfs://Host:9000/{path}#l%20k", "app.py")
     assert ("l k", "hdfs://Host:9000/a b/número.txt") in {(file.link, file.source) for file in result.files}
-
-
-def test_two_slashes_at_the_front_of_a_path_are_one(here: Path) -> None:
-    (here / "x.txt").touch()
-    for entry in (f"//{here}/x.txt", f"file:////{here}/x.txt"):
-        (file,) = (file for file in translated("--files", entry, "app.py").files if file.link == "x.txt")
-        assert file.source == f"{here}/x.txt"
 
 
 def test_a_pattern_means_all_files_that_fit(here: Path) -> None:

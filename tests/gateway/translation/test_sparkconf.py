@@ -237,8 +237,12 @@ def test_another_resource_manager_by_a_property_is_named() -> None:
 def test_settings_of_the_file_system_that_shipped_files_are_on_are_named() -> None:
     keys = conf("spark.hadoop.fs.s3a.access.key=k", "spark.hadoop.fs.s3a.secret.key=S3cr", "spark.hadoop.fs.gs.x=y")
     (warning,) = translated(*keys, "s3a://box/app.py").warnings
-    assert warning.startswith("spark.hadoop.fs.s3a.access.key (--conf) is for driver and executors only")
+    assert warning.startswith("spark.hadoop.fs.s3a.access.key, spark.hadoop.fs.s3a.secret.key (--conf): for driver and")
+    assert "S3cr" not in warning
     assert translated(*keys, "app.py").warnings == ()
+    azure = conf("spark.hadoop.fs.azure.account.key.a.dfs.core.windows.net=S3cr")
+    assert "abfss://" in translated(*azure, "abfss://box@a.dfs.core.windows.net/app.py").warnings[0]
+    assert "s3a://" in translated(*keys, "--spark-jars", "S3A://box/jars.zip", "app.py").warnings[0]
 
 
 def test_options_of_spark_submits_own_jvm_and_properties_for_delegation_tokens_are_named() -> None:
@@ -305,13 +309,13 @@ def test_java_options_are_split_with_the_default_ones_first() -> None:
 
 
 def test_only_of_a_driver_in_client_mode_options_are_split_as_a_shell_does() -> None:
-    text = r"""-Dre=\d+ "-Da=\"x\" y" -Dname=it's"""
+    text = r"""-Dre=\d+ "-Da=\"x\" \y" -Db='\d' -Dname=it's"""
     options = conf(f"spark.executor.extraJavaOptions={text}", f"spark.driver.extraJavaOptions={text} me'")
     result = translated(*options, "app.py")
-    assert result.executor_java_options == (r"-Dre=\d+", '-Da="x" y', "-Dname=its")
-    assert result.driver_java_options == ("-Dre=d+", '-Da="x" y', "-Dname=its me")
+    assert result.executor_java_options == (r"-Dre=\d+", '-Da="x" y', r"-Db=\d", "-Dname=its")
+    assert result.driver_java_options == ("-Dre=d+", '-Da="x" y', r"-Db=\d", "-Dname=its me")
     cluster = translated("--deploy-mode", "cluster", *options, "app.py")
-    assert cluster.driver_java_options == (r"-Dre=\d+", '-Da="x" y', "-Dname=its me")
+    assert cluster.driver_java_options == (r"-Dre=\d+", '-Da="x" y', r"-Db=\d", "-Dname=its me")
 
 
 @pytest.mark.parametrize(("line", "count"), [([], 1), (["--executor-cores", "4", "--driver-cores", "7"], 4)])

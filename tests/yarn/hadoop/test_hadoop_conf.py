@@ -38,7 +38,7 @@ def test_a_missing_directory_is_a_usage_error_that_says_what_to_export(tmp_path:
         with pytest.raises(UsageError, match=r"HADOOP_CONF_DIR is not set.*yarn-site.xml\.$"):
             HadoopConf.read(nothing)
     (tmp_path / "spark-env.sh").touch()
-    with pytest.raises(UsageError, match="spark-env.sh sets it, which is not read"):
+    with pytest.raises(UsageError, match=r"spark-env\.sh sets it; yarnspec does not read that file"):
         HadoopConf.read({}, sparks=tmp_path)
     with pytest.raises(UsageError, match="not a directory"):
         HadoopConf.read({"HADOOP_CONF_DIR": str(tmp_path / "nowhere")})

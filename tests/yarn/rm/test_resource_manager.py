@@ -165,7 +165,6 @@ def test_queues_of_the_capacity_scheduler() -> None:
             manager.queue("x")
         with pytest.raises(NotFound, match="has child queues"):
             manager.queue("root")
-        assert manager.queue("root.ada").path == "root.ada"  # the scheduler may create it
         assert manager.maximum_allocation() == Size(8192, 8)
         assert manager.maximum_allocation("default") == Size(4096, 4)
 
@@ -201,24 +200,10 @@ def test_queues_of_the_fair_scheduler() -> None:
     leaf = {"type": "fairSchedulerLeafQueueInfo", "queueName": "root.a", "maxContainerAllocation": {"memory": 5}}
     document = {"scheduler": {"schedulerInfo": {"type": "fairScheduler", "rootQueue": {
         "queueName": "root", "childQueues": {"queue": [leaf]}}}}}  # fmt: skip
+    assert rm_documents.is_fair(document)
+    assert not rm_documents.is_fair(SCHEDULER)
     root, child = rm_documents.queues(document)
     assert (root.leaf, child.leaf, child.name, child.max_allocation_memory_mb) == (False, True, "a", 5)
-
-
-def test_the_fair_scheduler_puts_the_root_before_a_path_and_placement_rules_may_say_what_default_is() -> None:
-    children = [
-        {"queueName": "root.users", "childQueues": {"queue": [
-            {"type": "fairSchedulerLeafQueueInfo", "queueName": "root.users.ada"}]}},
-    ]  # fmt: skip
-    document = {"scheduler": {"schedulerInfo": {"type": "fairScheduler", "rootQueue": {
-        "queueName": "root", "childQueues": {"queue": children}}}}}  # fmt: skip
-    with rm({f"{CLUSTER}/scheduler": document}) as (manager, _):
-        assert manager.queue("users.ada").path == manager.queue("ada").path == "root.users.ada"
-        assert manager.queue("users.bob").path == "users.bob"
-        assert manager.queue("default").path == "default"
-        for missing in ("bob", "users.ada.more"):
-            with pytest.raises(NotFound, match="no queue"):
-                manager.queue(missing)
 
 
 def test_an_applications_report() -> None:

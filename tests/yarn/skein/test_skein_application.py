@@ -46,17 +46,21 @@ def test_executors_are_started_on_demand_and_may_fail() -> None:
     assert spec.to_protobuf().max_attempts == 3
 
 
-def test_what_stands_before_the_at_of_a_uri_reaches_skein() -> None:
-    """Of Azure's storage that is the container."""
-    master = msgspec.structs.replace(
-        application().master, files={"app.py": LocalizedFile("abfss://box@account.dfs.core.windows.net:443/x/app.py")}
-    )
+@pytest.mark.parametrize(
+    ("file", "scheme", "host", "port", "path"),
+    [
+        # Of Azure's storage what stands before the '@' is the container.
+        ("abfss://box@a.core.windows.net:443/x/app.py", "abfss", "box@a.core.windows.net", 443, "/x/app.py"),
+        ("hdfs:///x/app.py", "hdfs", "", 0, "/x/app.py"),
+        ("/x/app.py", "file", "", 0, "/x/app.py"),
+        ("//x/app.py", "file", "", 0, "/x/app.py"),
+    ],
+)
+def test_where_skein_finds_a_file(file: str, scheme: str, host: str, port: int, path: str) -> None:
+    master = msgspec.structs.replace(application().master, files={"app.py": LocalizedFile(file)})
     spec = specification(msgspec.structs.replace(application(), master=master))
     source = spec.to_protobuf().master.files["app.py"].source
-    assert (source.scheme, source.host, source.port, source.file) == (
-        *("abfss", "box@account.dfs.core.windows.net"),
-        *(443, "/x/app.py"),
-    )
+    assert (source.scheme, source.host, source.port, source.file) == (scheme, host, port, path)
 
 
 def test_the_dry_run_shows_everything_but_the_credential() -> None:

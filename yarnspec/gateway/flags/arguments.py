@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _BY_NAME = {name: flag for flag in FLAGS for name in flag.names}
 _SHORT = 2
-_SHORT_FLAGS = frozenset({"-h", *(name for name in _BY_NAME if len(name) == _SHORT)})
+_SWITCHES = frozenset("hv")
 
 
 class SubmitCommand(click.Command):
@@ -42,7 +42,7 @@ class SubmitCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse a line after some of its flags were rewritten as spark-submit rewrites them."""
-        return super().parse_args(ctx, as_launcher(args))
+        return super().parse_args(ctx, as_launcher(args, ctx))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write spark-submit's flags and ours apart."""
@@ -84,7 +84,7 @@ def request_from(program: str, arguments: tuple[str, ...], values: dict[str, Any
     return SubmitRequest(program=program, arguments=arguments, **fields)
 
 
-def as_launcher(line: list[str]) -> list[str]:
+def as_launcher(line: list[str], ctx: click.Context | None = None) -> list[str]:
     """Rewrite the flags for the driver's JVM as ``--conf``, as Spark's launcher does.
 
     Of ``--driver-memory`` and ``--conf spark.driver.memory`` the later one wins therefore; every other flag wins over
@@ -98,7 +98,8 @@ def as_launcher(line: list[str]) -> list[str]:
         if not word.startswith("-") or word == "--":
             # The program: what follows is its own.
             return [*rewritten, word, *words]
-        _refuse_one_dash(name)
+        if ctx is None or not ctx.resilient_parsing:
+            _refuse_one_dash(name, ctx)
         if flag is None or flag.shape in ("switch", "on_off"):
             rewritten.append(word)
             continue
@@ -115,12 +116,14 @@ def as_launcher(line: list[str]) -> list[str]:
     return rewritten
 
 
-def _refuse_one_dash(name: str) -> None:
-    """Refuse ``-conf`` as a whole, as spark-submit does; click would read it as flags of one letter."""
-    if name.startswith("--") or len(name) == _SHORT:
-        return
-    if name[:_SHORT] not in _SHORT_FLAGS or f"-{name}" in _BY_NAME:
-        raise click.NoSuchOption(name, possibilities=difflib.get_close_matches(f"-{name}", _BY_NAME))
+def _refuse_one_dash(name: str, ctx: click.Context | None) -> None:
+    """Refuse ``-conf`` as a whole, as spark-submit does; click would read it as flags of one letter.
+
+    Only ``-oFORMAT`` and switches of one letter may stand together with others.
+    """
+    if not name.startswith("--") and len(name) > _SHORT and name[:_SHORT] != "-o" and set(name[1:]) - _SWITCHES:
+        meant = (each for each, flag in _BY_NAME.items() if flag.treatment != "refused" and "/" not in each)
+        raise click.NoSuchOption(name, possibilities=difflib.get_close_matches(f"-{name}", meant), ctx=ctx)
 
 
 def split_list(text: str) -> tuple[str, ...]:

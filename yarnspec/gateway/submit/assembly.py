@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from yarnspec.errors import UsageError
 from yarnspec.gateway.flags.merge import is_secret
 from yarnspec.jvm import jar_path
 from yarnspec.plan import (
@@ -112,8 +113,15 @@ def assemble(plan: Plan, shipment: Shipment, directory: Path) -> SkeinApplicatio
 
 
 def _runtime(variables: dict[str, str]) -> dict[str, str]:
-    """The variables by which a NodeManager chooses how to run a container (Docker, say), before anything runs in it."""
-    return {name: value for name, value in variables.items() if name.startswith(_RUNTIME)}
+    """The variables by which a NodeManager chooses how to run a container (Docker, say), before anything runs in it.
+
+    UsageError for what YARN would not take as it is: no shell of ours reads these.
+    """
+    found = {name: value for name, value in variables.items() if name.startswith(_RUNTIME)}
+    for name, value in found.items():
+        if any(letter in value for letter in '"$`\\\n'):
+            raise UsageError(f'{name}: YARN reads it before the container begins; write it without $, ", ` and \\')
+    return found
 
 
 def acls_of(properties: dict[str, str]) -> Acls | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -74,8 +74,15 @@ def ask_cluster(cluster: Cluster, translation: Translation, sizes: Sizes, *, for
         mode=mode,
         listed=listed,
         kept_off=kept_off,
-        warnings=(*forgotten, *trouble, *suited),
+        warnings=(*filter(None, [queue.note]), *forgotten, *trouble, *suited),
     )
+
+
+def unknown_hosts(option: str, names: Iterable[str], hosts: Iterable[Host]) -> tuple[str, ...]:
+    """A warning, not an error: what is set for all users may still name a host that was taken away."""
+    unknown = sorted(set(names).difference(host.host for host in hosts))
+    said = f"{option} names hosts that the ResourceManager does not know"
+    return (f"{said}: {', '.join(unknown)}",) if unknown else ()
 
 
 def check_sizes(sizes: Sizes, hosts: Sequence[Host], step_mb: int, largest: Size, which: str = "") -> Size:
@@ -134,10 +141,9 @@ def _causes(
 
 
 def _check_exclusions(translation: Translation, hosts: tuple[Host, ...], *, force: bool) -> tuple[str, ...]:
-    """Warn of hosts that YARN does not know where Spark's property names them: it may be old, and set for all users."""
-    excluded, known = translation.exclude_hosts, {host.host for host in hosts}
+    """Hosts that YARN does not know are an error, and a warning where Spark's property names them."""
+    excluded = translation.exclude_hosts
     check_known((host for host in excluded if host not in translation.exclude_nodes), hosts)
-    forgotten = [host for host in translation.exclude_nodes if host not in known]
     running = {host.host for host in hosts if host.state == "RUNNING"}
     if running and running <= set(excluded):
         raise UsageError(f"--exclude-hosts: all {len(running)} running hosts are excluded; leave at least one")
@@ -150,4 +156,4 @@ def _check_exclusions(translation: Translation, hosts: tuple[Host, ...], *, forc
             f"({share:g}: {limit}) allows; add --force to exclude them all the same"
         )
         raise UsageError(message)
-    return tuple(f"spark.yarn.exclude.nodes: YARN does not know {host}" for host in forgotten)
+    return unknown_hosts("spark.yarn.exclude.nodes", translation.exclude_nodes, hosts)

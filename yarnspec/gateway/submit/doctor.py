@@ -224,6 +224,8 @@ def queue(patient: Patient) -> Found:
     if found.state != "RUNNING":
         raise NotAllowed(f"{found.path} is {found.state} and takes no application")
     needed_mb, limit_mb, used_mb = patient.sizes.am_memory_mb, found.am_limit_memory_mb, found.am_used_memory_mb or 0
+    if found.note:
+        return Found(found.path, found.note)
     text = f"{found.path} is RUNNING"
     if limit_mb is None:
         return Found(text)

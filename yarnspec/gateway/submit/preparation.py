@@ -15,7 +15,7 @@ from yarnspec.gateway.cluster.access import Cluster, history_path
 from yarnspec.gateway.flags.merge import redact
 from yarnspec.gateway.flags.request import SubmitRequest, check_text
 from yarnspec.gateway.submit.assembly import AmSize, Shipment, assemble
-from yarnspec.gateway.submit.clustercheck import ask_cluster
+from yarnspec.gateway.submit.clustercheck import ask_cluster, unknown_hosts
 from yarnspec.gateway.submit.sparkarchive import spark_jars_file
 from yarnspec.gateway.translation import recovery, shuffleservice, speculation
 from yarnspec.gateway.translation.bounds import dynamic_bounds, registered_rule
@@ -136,7 +136,7 @@ def prepare(
             *recovery.fewer_restarts(translation.options, read.loaded.asked, plan.max_attempts),
             *shuffleservice.warnings(translation.properties, cluster.conf, cluster.rm.configuration),
             *answer.warnings,
-            *_unknown_never_hosts(translation.options.blocklist.never, answer.hosts),
+            *unknown_hosts("blocklist.never_hosts", translation.options.blocklist.never, answer.hosts),
             *said,
             *filter(None, [passed_over(os.environ)]),
         ),
@@ -232,21 +232,14 @@ def _for_yarn(file: ShippedFile, directory: Path, say: Callable[[str], None]) ->
     return LocalizedFile(source, kind=file.kind)
 
 
-def _unknown_never_hosts(names: tuple[str, ...], hosts: tuple[Host, ...]) -> list[str]:
-    """A warning, not an error: the cluster's file of options may still name a host that was taken away."""
-    unknown = sorted(set(names).difference(host.host for host in hosts))
-    said = "blocklist.never_hosts names hosts that the ResourceManager does not know"
-    return [f"{said}: {', '.join(unknown)}"] if unknown else []
-
-
 def _hook(
     translation: Translation, hosts: tuple[Host, ...], listed: tuple[str, ...], am_resources: dict[str, int]
 ) -> SubmissionHook:
-    yarn = translation.yarn
+    yarn, known = translation.yarn, {host.host for host in hosts}
     return SubmissionHook(
         priority=yarn.priority,
         tags=yarn.tags or None,
-        am_excluded_hosts=(*translation.exclude_hosts, *listed),
+        am_excluded_hosts=(*(host for host in translation.exclude_hosts if host in known), *listed),
         all_hosts=tuple(AmHost(host.host, host.rack) for host in hosts if host.state == "RUNNING"),
         max_attempts=yarn.max_attempts,
         attempt_failures_validity_interval_ms=yarn.attempt_failures_validity_interval_ms,

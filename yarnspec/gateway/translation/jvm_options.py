@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
@@ -13,10 +11,7 @@ from yarnspec.gateway.translation.sizes import truth
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# A blank, a text in double quotes, one in single quotes, or plain letters. Quotes may stay open at the end.
-_PART = re.compile(
-    r"""(?P<blank>\s+)|"(?P<double>(?:\\.|[^"\\])*)\\?(?:"|$)|'(?P<single>[^']*)(?:'|$)|[^\s"']+""", re.DOTALL
-)
+_BLANKS = " \t\r\n"
 
 
 def java_options(
@@ -24,15 +19,11 @@ def java_options(
 ) -> tuple[str, ...]:
     """Split a JVM's default and extra options; raise UsageError for those that Spark refuses too.
 
-    Of a driver in client mode Spark's launcher splits them, as a shell does. All others keep their backslashes.
+    Of a driver in client mode Spark's launcher splits them: it takes backslashes away. All others keep them.
     """
     options: list[str] = []
     for name in (f"spark.{role}.defaultJavaOptions", f"spark.{role}.extraJavaOptions"):
-        try:
-            text = given.get(name, "")
-            words = shlex.split(text) if client_mode else list(_split(text))
-        except ValueError as error:
-            raise UsageError(f"{name}: '{given[name]}' cannot be split into options: {error}") from error
+        words = list(_split(given.get(name, ""), name, by_launcher=client_mode))
         for word in words:
             if word.startswith("-Xmx"):
                 raise UsageError(f"{name}: '{word}' is not allowed here; use --{role}-memory")
@@ -45,17 +36,30 @@ def java_options(
     return tuple(options)
 
 
-def _split(text: str) -> Iterator[str]:
-    """Split as Spark's ``Utils.splitCommandString``: a backslash means something in double quotes only."""
+def _split(text: str, name: str, *, by_launcher: bool) -> Iterator[str]:
+    """Split as ``Utils.splitCommandString``, or as ``CommandBuilderUtils.parseOptionString`` of Spark's launcher.
+
+    To the launcher a backslash means something outside quotes too, and what stays open is an error.
+    """
     word: str | None = None
-    for part in _PART.finditer(text):
-        if part["blank"] is None:
-            quoted = (
-                part["single"] if part["double"] is None else re.sub(r"\\(.)", r"\1", part["double"], flags=re.DOTALL)
-            )
-            word = (word or "") + (part[0] if quoted is None else quoted)
+    quote = ""
+    letters = iter(text)
+    for letter in letters:
+        if letter == "\\" and (quote == '"' or (by_launcher and not quote)):
+            following = next(letters, "")
+            if by_launcher and not following:
+                raise UsageError(f"{name}: '{text}' cannot be split into options: it ends with a backslash")
+            word = (word or "") + following
+        elif quote:
+            word, quote = (word, "") if letter == quote else (f"{word}{letter}", quote)
+        elif letter in "\"'":
+            word, quote = word or "", letter
+        elif letter not in _BLANKS:
+            word = (word or "") + letter
         elif word is not None:
             yield word
             word = None
+    if by_launcher and quote:
+        raise UsageError(f"{name}: '{text}' cannot be split into options: a {quote} stays open")
     if word is not None:
         yield word

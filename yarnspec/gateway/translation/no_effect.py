@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from yarnspec.errors import UsageError
 from yarnspec.gateway.flags.request import FLAGS
 from yarnspec.gateway.translation import shuffleservice, yarn_keys
 from yarnspec.options import suggest
@@ -30,7 +29,15 @@ OWNED_KEYS: dict[str, str] = {
 """Properties whose values yarnspec sets, and why; so are all that begin with ``spark.yarnspec.``."""
 
 OWNED_PREFIX = "spark.yarnspec."
-_TOKENS = ("spark.kerberos.access.", "spark.security.credentials.")
+_TOKENS = (
+    *("spark.kerberos.access.", "spark.kerberos.renewal.", "spark.kerberos.relogin."),
+    "spark.security.credentials.",
+)
+# How the settings of a file system begin whose scheme does not say so.
+_SETTINGS = {
+    **dict.fromkeys(("abfs", "abfss", "wasb", "wasbs"), ("fs.azure.",)),
+    "gs": ("fs.gs.", "google.cloud."),
+}
 
 
 def is_owned(key: str, given: Mapping[str, str]) -> bool:
@@ -68,8 +75,6 @@ def warnings(
             "SPARK_SUBMIT_OPTS is not used: name what it says for the driver's JVM by --driver-java-options, and each "
             "-Dspark.… by --conf"
         )
-    if "spark.remote" in given or given.get("spark.api.mode", "classic").lower() == "connect":
-        raise UsageError("spark.remote, spark.api.mode: yarnspec runs classic PySpark programs, not Spark Connect")
     directory = conf_directory(environ)
     if directory is not None and (directory / "spark-env.sh").is_file():
         found.append(f"{directory / 'spark-env.sh'} is not read: export what it sets before the submit")
@@ -77,18 +82,18 @@ def warnings(
 
 
 def of_file_systems(given: Mapping[str, str], origins: Mapping[str, str], sources: Iterable[str]) -> list[str]:
-    """Name the settings of a file system that files of the application are on: the submit does not have them."""
-    schemes = {source.partition("://")[0] for source in sources if "://" in source}
-    found: dict[str, str] = {}
-    for key in given:
-        scheme = key.removeprefix("spark.hadoop.fs.").partition(".")[0]
-        if key.startswith("spark.hadoop.fs.") and scheme in schemes:
-            found.setdefault(scheme, key)
-    return [
-        f"{key} ({origins[key]}) is for driver and executors only: the submit looks for {scheme}://… by the "
-        "core-site.xml in HADOOP_CONF_DIR"
-        for scheme, key in found.items()
-    ]
+    """Name the settings of file systems that files of the application are on: the submit does not have them."""
+    schemes = {source.partition("://")[0].lower() for source in sources if "://" in source}
+    found = []
+    for scheme in sorted(schemes):
+        prefixes = tuple(f"spark.hadoop.{start}" for start in _SETTINGS.get(scheme, (f"fs.{scheme}.",)))
+        if keys := [key for key in given if key.startswith(prefixes)]:
+            where = ", ".join(dict.fromkeys(origins[key] for key in keys))
+            found.append(
+                f"{', '.join(keys)} ({where}): for driver and executors only; the submit looks for {scheme}://… by the "
+                "configuration that HADOOP_CONF_DIR names"
+            )
+    return found
 
 
 def _of_flags(request: SubmitRequest, given: Mapping[str, str]) -> list[str]:

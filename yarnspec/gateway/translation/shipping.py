@@ -95,12 +95,24 @@ def resolve(entry: str, flag: str, *, directories: bool = False) -> list[Named]:
     if scheme not in ("", "file"):
         if re.search(r"[*?\[{]", urlsplit(location).path):
             raise UsageError(f"{flag} {entry}: patterns work for files of this machine only; name each file")
-        return [Named("cluster", whole_uri(unquote(location)), link)]
+        return [Named("cluster", _uri(location, f"{flag} {entry}"), link)]
     path = unquote(urlsplit(location).path) if scheme else str(Path(location).expanduser())
     found = _local(path, entry, flag, directories=directories)
     if link is not None and len(found) > 1:
         raise UsageError(f"{flag} {entry}: {len(found)} files fit, and only one can be called '{link}'; name each file")
     return [Named("gateway", each, link) for each in found]
+
+
+def _uri(text: str, said: str) -> str:
+    """A whole URI of the cluster, unescaped."""
+    uri = whole_uri(text)
+    try:
+        whole = urlsplit(uri).path.startswith("/") and urlsplit(uri).port != 0
+    except ValueError:  # the port is no number
+        whole = False
+    if not whole:
+        raise UsageError(f"{said}: write a whole URI, like hdfs:///path or hdfs://host:8020/path")
+    return unquote(uri)
 
 
 def _exists(path: str, entry: str, flag: str) -> bool:
@@ -131,8 +143,7 @@ def _local(path: str, entry: str, flag: str, *, directories: bool) -> list[str]:
                 pass
         except OSError as error:
             raise UsageError(f"{flag} {entry}: {each} cannot be read: {error.strerror}") from error
-    # Python keeps two slashes at the front of a path; to Skein they would begin a host.
-    return ["/" + str(Path(each).absolute()).lstrip("/") for each in found]
+    return [str(Path(each).absolute()) for each in found]
 
 
 class Hold:
@@ -154,6 +165,10 @@ class Hold:
     def python_files(self) -> tuple[str, ...]:
         """Return the Python files that are not unpacked: their links, or their paths on the hosts."""
         return tuple(name for name in self._python if not name.startswith(_OWN_PYTHON))
+
+    def sources(self) -> tuple[str, ...]:
+        """Return where everything comes from that was loaded so far."""
+        return tuple(file.source for file in self._by_link.values())
 
     def files(self) -> tuple[ShippedFile, ...]:
         """Return everything that was loaded so far."""

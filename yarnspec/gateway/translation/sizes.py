@@ -35,7 +35,7 @@ _MORE_OF_EXECUTORS = (
 _MEBIBYTE = 1024**2
 _LETTERS = {"b": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _SIZE = re.compile(r"([0-9]+)(b|[kmgtp](?:|i|b|ib))?", re.ASCII)
-_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 _TIME = re.compile(r"(-?[0-9]+)(us|ms|s|min|m|h|d)?", re.ASCII)
 _TIME_US = {"us": 1, "ms": 10**3, "s": 10**6, "m": 6 * 10**7, "min": 6 * 10**7, "h": 36 * 10**8, "d": 864 * 10**8}
 

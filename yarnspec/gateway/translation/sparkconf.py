@@ -148,11 +148,7 @@ def translate(
     given = merged.properties
     warnings = [*merged.warnings, *no_effect.warnings(request, given, merged.origins, environ)]
     _check_master(given, merged.origins, warnings)
-    if request.proxy_user and "spark.kerberos.principal" in given:
-        raise UsageError("--proxy-user and --principal: only one of them can be given")
-    if ("spark.kerberos.principal" in given) != ("spark.kerberos.keytab" in given):
-        raise UsageError("--principal and --keytab: they belong together, give both")
-
+    _check_kind(request, given)
     hold = Hold()
     program = hold.program(request.program)
     lists = _load_files(given, hold)
@@ -206,7 +202,7 @@ def translate(
         warnings=(
             *warnings,
             *hold.warnings,
-            *no_effect.of_file_systems(given, merged.origins, (file.source for file in hold.files())),
+            *no_effect.of_file_systems(given, merged.origins, [*hold.sources(), *([jars.location] if jars else [])]),
             *warn_of_modules_left_behind(resolve(request.program, "program")[0], hold.modules),
         ),
         yarn=_yarn_settings(request, given, translated),
@@ -274,6 +270,16 @@ def _check_master(given: Mapping[str, str], origins: Mapping[str, str], warnings
     if origins["spark.master"].startswith("--"):
         raise UsageError(f"--master {master}: yarnspec runs programs on YARN; leave it out or say yarn")
     warnings.append(f"spark.master ({origins['spark.master']}) is ignored: the program runs on YARN")
+
+
+def _check_kind(request: SubmitRequest, given: Mapping[str, str]) -> None:
+    """Refuse programs of Spark Connect, and two users at once."""
+    if "spark.remote" in given or given.get("spark.api.mode", "classic").lower() == "connect":
+        raise UsageError("spark.remote, spark.api.mode: yarnspec runs classic PySpark programs, not Spark Connect")
+    if request.proxy_user and "spark.kerberos.principal" in given:
+        raise UsageError("--proxy-user and --principal: only one of them can be given")
+    if ("spark.kerberos.principal" in given) != ("spark.kerberos.keytab" in given):
+        raise UsageError("--principal and --keytab: they belong together, give both")
 
 
 def _load_files(given: Mapping[str, str], hold: Hold) -> dict[str, str]:

@@ -97,7 +97,11 @@ YARN_KEYS: tuple[YarnKey, ...] = (
     YarnKey("spark.yarn.unmanagedAM.enabled", "warned", "has no effect: the driver runs in the AM container"),
     YarnKey("spark.yarn.applicationMaster.waitTries", "warned", _GONE),
     # Executors
-    YarnKey("spark.yarn.exclude.nodes", "translated", "joined with `--exclude-hosts`; a host that YARN does not know is a warning here"),
+    YarnKey(
+        "spark.yarn.exclude.nodes",
+        "translated",
+        "joined with `--exclude-hosts`; a warning names hosts that YARN does not know",
+    ),
     YarnKey("spark.yarn.executor.nodeLabelExpression", "honoured", "node label of the executors' containers"),
     YarnKey("spark.yarn.executor.memoryOverhead", "translated", "the old name of `spark.executor.memoryOverhead`"),
     YarnKey("spark.yarn.executor.failuresValidityInterval", "translated", "the old name without `.yarn`"),

@@ -111,7 +111,8 @@ class HadoopConf:
             raise UsageError(f"{'; '.join(missing)}.")
         if not directories:
             script = sparks / "spark-env.sh" if sparks is not None else None
-            hint = f" Perhaps {script} sets it, which is not read." if script is not None and script.is_file() else ""
+            there = script is not None and script.is_file()
+            hint = f" Perhaps {script} sets it; yarnspec does not read that file." if there else ""
             raise UsageError(
                 "HADOOP_CONF_DIR is not set: export it as the directory with your cluster's core-site.xml and "
                 f"yarn-site.xml.{hint}"

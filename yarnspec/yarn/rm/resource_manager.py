@@ -17,6 +17,7 @@ from yarnspec.ids import is_application_id
 from yarnspec.yarn.hadoop.closing import Closing
 from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf, RmAddress
 from yarnspec.yarn.rm import rm_documents
+from yarnspec.yarn.rm.queues import find_queue
 from yarnspec.yarn.rm.rest import RestClient
 from yarnspec.yarn.rm.rm_reports import (
     ApplicationReport,
@@ -31,7 +32,6 @@ from yarnspec.yarn.rm.rm_reports import (
 CONNECT_TIMEOUT_S = 25.0
 APPLICATION_TYPE = "yarnspec"
 SCHEDULER_KEY = "yarn.resourcemanager.scheduler.class"
-_DEFAULT_QUEUE = "default"
 _ACTIVE_POLL_S = 0.2
 _PASSING = re.compile(r"^\s*\[[^\]]*\]\s*|\s*Last Node which was processed for the application : .*?\)\s*\.\s*")
 _CONTAINER_ID = re.compile(r"container_(?:e\d+_)?\d+_\d{4,}_\d{2,}_\d{6,}")
@@ -96,25 +96,15 @@ class ResourceManager(Closing):
         return rm_documents.queues(self._rest.get("/ws/v1/cluster/scheduler"))
 
     def queue(self, name: str) -> Queue:
-        """The leaf queue that a submission to ``name`` (short name or path) goes to; NotFound names the ones there are.
+        """The leaf queue that a submission to ``name`` goes to: see ``find_queue``.
 
-        YARN decides about a name that may be right though no queue has it. Schedulers other than the capacity and the
-        fair one do not tell their queues. A scheduler may create a queue below another one for the submission, and its
-        placement rules may say what ``default`` means.
+        Schedulers other than the capacity and the fair one do not tell their queues: then any name is taken.
         """
-        found = self.queues()
-        matching = [item for item in found if name in _names(item)]
-        parent = name.rpartition(".")[0]
-        may_be_created = name == _DEFAULT_QUEUE or any(parent in _names(item) and not item.leaf for item in found)
-        if not found or (not matching and may_be_created):
+        document = self._rest.get("/ws/v1/cluster/scheduler")
+        found = rm_documents.queues(document)
+        if not found:
             return Queue(name=name.rpartition(".")[2], path=name, leaf=True, state="RUNNING")
-        for item in matching:
-            if item.leaf:
-                return item
-        leaves = ", ".join(item.path for item in found if item.leaf)
-        if matching:
-            raise NotFound(f"Queue {name!r} has child queues: submit to one of {leaves}.")
-        raise NotFound(f"There is no queue {name!r}. The cluster's queues: {leaves}.")
+        return find_queue(found, name, below_root=rm_documents.is_fair(document))
 
     def maximum_allocation(self, queue: str | None = None) -> Size:
         """The largest container that the scheduler gives (in that queue)."""
@@ -281,8 +271,3 @@ def host_of(address: str) -> str:
     """The host of ``host:port`` or of a URL."""
     parsed = urlsplit(address if "//" in address else f"//{address}")
     return parsed.hostname or address
-
-
-def _names(queue: Queue) -> frozenset[str]:
-    """What a submission may call a queue: its name, its path, and its path without the root, as the fair scheduler."""
-    return frozenset({queue.name, queue.path, queue.path.removeprefix("root.")})

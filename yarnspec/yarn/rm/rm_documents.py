@@ -147,6 +147,12 @@ def queues(document: Mapping[str, Any]) -> tuple[Queue, ...]:
     return ()
 
 
+def is_fair(document: Mapping[str, Any]) -> bool:
+    """``/ws/v1/cluster/scheduler``: whether it is the fair scheduler's."""
+    info = _mapping(_mapping(document.get("scheduler")).get("schedulerInfo"))
+    return _text(info.get("type")) == "fairScheduler"
+
+
 def _capacity_queues(info: Mapping[str, Any], parent: str) -> Iterator[Queue]:
     name = _text(info.get("queueName"))
     path = _text(info.get("queuePath")) or (f"{parent}.{name}" if parent else name)

@@ -171,7 +171,8 @@ class _LiteralFile(skein.File):  # type: ignore[misc]
 
     @staticmethod
     def _normpath(path: str, origin: str | None = None) -> str:  # noqa: ARG004 - Skein's signature
-        return path if "://" in path else f"file://{path}"
+        # Python keeps two slashes at the front of a path; to Skein they would begin a host.
+        return path if "://" in path else f"file:///{path.lstrip('/')}"
 
     def to_protobuf(self) -> Any:
         message = super().to_protobuf()

@@ -213,9 +213,13 @@ def check_local_files(application: SkeinApplication) -> None:
                 raise UsageError(f"The file {path} cannot be read; check its permissions.")
 
 
+_NO_QUEUE = (
+    *("unknown queue", "non-leaf queue", "not a leaf queue", "ambiguous queue", "illegal queue name"),
+    *("rejected by queue placement policy", "to specified queue", "to  queue :"),
+)
 # Words in Hadoop's messages, of which the first match counts: (any of these words, the error, how it begins).
 _REASONS: tuple[tuple[tuple[str, ...], type[YarnspecError], str], ...] = (
-    (("unknown queue", "non-leaf queue", "not a leaf queue"), NotFound, "YARN has no such queue to submit to"),
+    (_NO_QUEUE, NotFound, "YARN has no such queue to submit to"),
     (
         ("accesscontrolexception", "permission denied", "not have permission", "cannot submit", "not authorized"),
         NotAllowed,
