@@ -25,6 +25,7 @@ import org.yarnspec.files.WrittenFiles;
 public final class RecordedOutputCommitter extends org.apache.hadoop.mapred.FileOutputCommitter {
     private Writes writes;
     private Writes.Write write;
+    private String job;
 
     /**
      * For the program's Python, which asks before it saves an RDD (program_hook/sitecustomize.py): whether an earlier driver
@@ -49,7 +50,7 @@ public final class RecordedOutputCommitter extends org.apache.hadoop.mapred.File
     public void setupJob(JobContext context) throws IOException {
         writes = Writes.current();
         Path output = FileOutputFormat.getOutputPath(context.getJobConf());
-        String job = UUID.randomUUID().toString();
+        job = UUID.randomUUID().toString();
         write = writes == null || output == null ? null : writes.save(output, job);
         super.setupJob(context);
         if (write != null) {
@@ -117,5 +118,9 @@ public final class RecordedOutputCommitter extends org.apache.hadoop.mapred.File
         }
         writes.aborting(write);
         own(context).abortJob(context, JobStatus.State.FAILED);
+        if (writes.isStopping()) {
+            // Tasks whose executors have not ended yet may write there once more: the next driver is to know them.
+            WrittenFiles.mark(write.output(), context, job);
+        }
     }
 }

@@ -492,6 +492,11 @@ public final class Writes {
         });
     }
 
+    /** Whether the driver ends: it may be started again, and its executors do not end with it. */
+    boolean isStopping() {
+        return context.isStopped();
+    }
+
     /** Asks before a write's leftovers are removed: a newer driver's files at the same path would go with them. */
     void aborting(Write write) {
         inputs.askAgain(); // what it has overwritten may come back

@@ -1133,4 +1133,24 @@ class FrozenDriverTest {
         committer.abortJob(context, 0);
         assertEquals(names("table/part-00000"), found());
     }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void whatATaskWritesThatOutlivesItsDriverGoesWithTheRest(boolean stops) throws IOException {
+        JobContextImpl context = saveContext();
+        RecordedOutputCommitter committer = saving(context, "task_0/part-00000");
+        var stopped = life.cluster.context.sc().stopped();
+        stopped.set(stops);
+        try {
+            committer.abortJob(context, 0);
+        } finally {
+            stopped.set(false);
+        }
+        String late = "_temporary/" + EPOCH + "/_temporary/attempt_1/part-00001";
+        write(output.resolve(late), "of a task whose executor has not ended");
+        assertEquals("undone", clearAway(savedJob(), "begun", "save"));
+        // Without its mark it may be somebody else's.
+        assertEquals(!stops, Files.exists(output.resolve(late)));
+        assertEquals(!stops, Files.exists(output));
+    }
 }
