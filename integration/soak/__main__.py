@@ -57,8 +57,6 @@ def main(*, wanted: str, budget_minutes: float | None, home: Path, page: Path, a
 
     Goes on where an earlier run stopped: seeds with a result are left out.
     """
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
     home = home.absolute()
     results = home / "results.jsonl"
     known = {} if again else table.last(table.read(results))
@@ -142,6 +140,9 @@ def _interrupt(_number: int, _frame: object) -> NoReturn:
 
 
 if __name__ == "__main__":
+    # Also of what a shell began in the background, which is deaf to SIGINT: what was counted so far is shown.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
     if sys.argv[1:2] == ["chaos"]:
         chaos.main(sys.argv[2:])
     main()
