@@ -37,7 +37,7 @@ def main(tasks: int, seconds: float) -> None:
     }
     print(json.dumps(line), flush=True)
     if line["deploy_mode"] == "cluster":
-        spark._jvm.java.util.Timer("left behind", False)
+        spark._jvm.java.util.concurrent.Executors.newFixedThreadPool(1).prestartAllCoreThreads()
     spark.stop()
 
 

@@ -140,7 +140,7 @@ def _interrupt(_number: int, _frame: object) -> NoReturn:
 
 
 if __name__ == "__main__":
-    # Also of what a shell began in the background, which is deaf to SIGINT: what was counted so far is shown.
+    # What a shell starts in the background ignores SIGINT unless it sets a handler. Each of these signals ends the run.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     if sys.argv[1:2] == ["chaos"]:

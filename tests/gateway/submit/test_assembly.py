@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from tests.spark.plain_plan import keeping, plan
-from yarnspec.errors import UsageError
 from yarnspec.gateway.submit import assembly
 from yarnspec.gateway.submit.assembly import AmSize, Shipment, acls_of, assemble
 from yarnspec.plan import (
@@ -104,8 +103,6 @@ def test_what_chooses_the_runtime_of_a_container_reaches_its_node_manager(tmp_pa
     assert found.executor.environment == {"YARN_CONTAINER_RUNTIME_TYPE": "docker"}
     assert found.master.environment.items() > image.items()
     assert "PASSWORD" not in found.master.environment
-    with pytest.raises(UsageError, match=r"RUNTIME_DOCKER_MOUNTS: YARN reads it .* without \$"):
-        made(tmp_path, driver_environment={"YARN_CONTAINER_RUNTIME_DOCKER_MOUNTS": "$HOME:/h"})
 
 
 def test_without_authentication_no_secret_is_shipped(tmp_path: Path) -> None:

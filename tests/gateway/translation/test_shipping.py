@@ -29,8 +29,8 @@ def test_the_program_travels_and_is_called_by_its_name(here: Path) -> None:
     assert result.files == (ShippedFile(link="app.py", source=str(here / "app.py")),)
     for uri in ("hdfs:///x/app.py", "hdfs:/x/app.py", "hdfs:////x/app.py"):
         assert translated(uri).files == (ShippedFile(link="app.py", source="hdfs:///x/app.py"),)
-    assert translated("hdfs:/%2Fx/app.py").files[0].source == "hdfs:////x/app.py"
-    for uri in ("hdfs:app.py", "hdfs://host:port/app.py"):
+    assert translated("hdfs:/%2Fx/app.py").files[0].source == "hdfs:///x/app.py"
+    for uri in ("hdfs:app.py", "hdfs://host:port/app.py", "hdfs://[x/app.py"):
         with pytest.raises(UsageError, match="whole URI"):
             translated(uri)
     assert translated("local:/opt/app.py").program == "local:/opt/app.py"

@@ -192,6 +192,8 @@ def test_owned_properties_are_left_out_with_a_warning_that_says_why() -> None:
         (["--driver-java-options", "-Xmx2g"], "--driver-memory"),
         (conf("spark.executor.extraJavaOptions=-Dspark.x=y"), "--conf spark.x=y"),
         (["--driver-java-options", "'x"], "cannot be split"),
+        (conf("spark.executorEnv.YARN_CONTAINER_RUNTIME_DOCKER_MOUNTS=$HOME:/h"), "before the container begins"),
+        (conf("spark.yarn.appMasterEnv.YARN_CONTAINER_RUNTIME_X={{PWD}}/x"), "spark.yarn.appMasterEnv.YARN_CONTAINER"),
         (conf("spark.executor.maxNumFailures=-1"), "spark.executor.maxNumFailures"),
         (["--spark-jars", "relative/dir"], "--spark-jars"),
         (conf("spark.yarn.archive=/opt/spark.zip"), "spark.yarn.archive /opt/spark.zip"),
@@ -237,7 +239,7 @@ def test_another_resource_manager_by_a_property_is_named() -> None:
 def test_settings_of_the_file_system_that_shipped_files_are_on_are_named() -> None:
     keys = conf("spark.hadoop.fs.s3a.access.key=k", "spark.hadoop.fs.s3a.secret.key=S3cr", "spark.hadoop.fs.gs.x=y")
     (warning,) = translated(*keys, "s3a://box/app.py").warnings
-    assert warning.startswith("spark.hadoop.fs.s3a.access.key, spark.hadoop.fs.s3a.secret.key (--conf): for driver and")
+    assert warning.startswith("spark.hadoop.fs.s3a.access.key, spark.hadoop.fs.s3a.secret.key (--conf) hold for driver")
     assert "S3cr" not in warning
     assert translated(*keys, "app.py").warnings == ()
     azure = conf("spark.hadoop.fs.azure.account.key.a.dfs.core.windows.net=S3cr")
@@ -250,7 +252,7 @@ def test_options_of_spark_submits_own_jvm_and_properties_for_delegation_tokens_a
     result = translated(*conf(f"{key}=hdfs://other"), "app.py", environ={"SPARK_SUBMIT_OPTS": "-Da=b"})
     tokens, options = result.warnings
     assert tokens.startswith(f"{key} (--conf) has no effect")
-    assert "SPARK_SUBMIT_OPTS is not used" in options
+    assert "SPARK_SUBMIT_OPTS has no effect" in options
     assert translated("app.py", environ={"SPARK_SUBMIT_OPTS": ""}).warnings == ()
 
 

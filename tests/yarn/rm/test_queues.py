@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from yarnspec.errors import NotFound
@@ -73,3 +74,16 @@ def test_a_name_that_can_be_no_queue_is_an_error_that_names_the_queues(below_roo
 def test_a_queue_with_children_takes_no_application(below_root: bool, name: str) -> None:
     with pytest.raises(NotFound, match="has child queues"):
         find_queue(QUEUES, name, below_root=below_root)
+
+
+@pytest.mark.parametrize("parent", ["root", "root.users"])
+def test_where_the_scheduler_says_which_queues_create_others_that_counts(parent: str) -> None:
+    told = [
+        msgspec.structs.replace(queue, creates=queue.path == parent, default_label=f"label of {queue.path}")
+        for queue in QUEUES
+    ]
+    found = find_queue(told, f"{parent}.bob", below_root=False)
+    assert (found.path, found.default_label) == (f"{parent}.bob", f"label of {parent}")
+    other = "root.users.bob" if parent == "root" else "root.bob"
+    with pytest.raises(NotFound, match="no queue"):
+        find_queue(told, other, below_root=False)

@@ -42,6 +42,7 @@ SCHEDULER = {
             "type": "capacityScheduler",
             "queueName": "root",
             "queuePath": "root",
+            "autoCreationEligibility": "flexible",
             "maximumAllocation": {"memory": 8192, "vCores": 8},
             "queues": {
                 "queue": [
@@ -49,6 +50,7 @@ SCHEDULER = {
                         "queuePath": "root.default",
                         "queueName": "default",
                         "queueType": "leaf",
+                        "autoCreationEligibility": "off",
                         "state": "RUNNING",
                         "numActiveApplications": 0,
                         "configuredMaxAMResourceLimit": 0.1,
@@ -160,7 +162,8 @@ def test_queues_of_the_capacity_scheduler() -> None:
         assert manager.queue("root.default") == queue
         assert (queue.leaf, queue.path, queue.max_am_percent) == (True, "root.default", pytest.approx(10))
         assert (queue.am_limit_memory_mb, queue.max_allocation_memory_mb) == (1664, 4096)
-        assert queue.default_label == "fast"
+        assert (queue.default_label, queue.creates) == ("fast", False)
+        assert manager.queue("root.ada").note
         with pytest.raises(NotFound, match=r"no queue 'x'.*root\.default"):
             manager.queue("x")
         with pytest.raises(NotFound, match="has child queues"):

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 _BY_NAME = {name: flag for flag in FLAGS for name in flag.names}
 _SHORT = 2
-_SWITCHES = frozenset("hv")
+_SWITCHES = frozenset(
+    {"h", *(name[1] for name, flag in _BY_NAME.items() if len(name) == _SHORT and flag.shape == "switch")}
+)
 
 
 class SubmitCommand(click.Command):

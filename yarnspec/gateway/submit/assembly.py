@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from yarnspec.errors import UsageError
 from yarnspec.gateway.flags.merge import is_secret
+from yarnspec.gateway.translation.cluster_paths import READ_BY_YARN
 from yarnspec.jvm import jar_path
 from yarnspec.plan import (
     EXECUTOR_VARIABLES_FILE,
@@ -33,8 +33,6 @@ from yarnspec.yarn.skein.skein_application import (
 # Skein fixes its AM's command line; the java program itself reads this variable. The JVM works little and holds up the
 # driver while it starts: quick to start and small matters, the best machine code does not (0.6 s of 2 on two cores).
 _SKEIN_JVM = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-
-_RUNTIME = "YARN_CONTAINER_RUNTIME_"
 
 
 class AmSize(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,15 +111,8 @@ def assemble(plan: Plan, shipment: Shipment, directory: Path) -> SkeinApplicatio
 
 
 def _runtime(variables: dict[str, str]) -> dict[str, str]:
-    """The variables by which a NodeManager chooses how to run a container (Docker, say), before anything runs in it.
-
-    UsageError for what YARN would not take as it is: no shell of ours reads these.
-    """
-    found = {name: value for name, value in variables.items() if name.startswith(_RUNTIME)}
-    for name, value in found.items():
-        if any(letter in value for letter in '"$`\\\n'):
-            raise UsageError(f'{name}: YARN reads it before the container begins; write it without $, ", ` and \\')
-    return found
+    """The variables by which a NodeManager chooses how to run a container (Docker, say), before anything runs in it."""
+    return {name: value for name, value in variables.items() if name.startswith(READ_BY_YARN)}
 
 
 def acls_of(properties: dict[str, str]) -> Acls | None:

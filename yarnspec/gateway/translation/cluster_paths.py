@@ -19,6 +19,8 @@ _OF_CONTAINERS = re.compile(
     r"|LD_LIBRARY_PATH|LD_PRELOAD|JVM_PID|MALLOC_ARENA_MAX|(JAVA|HADOOP|YARN|SPARK|PYSPARK|HIVE|CONDA|SKEIN)_\w+|\w+_HOME"
 )
 
+READ_BY_YARN = "YARN_CONTAINER_RUNTIME_"
+"""So begin variables that YARN reads before a container begins."""
 _NO_AUTHORITY = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(/|///+)(?!/)")
 
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from yarnspec.gateway.flags.request import SubmitRequest
+    from yarnspec.gateway.translation.cluster_paths import SparkJars
+    from yarnspec.gateway.translation.shipping import ShippedFile
 
 OWNED_KEYS: dict[str, str] = {
     "spark.master": "the program runs on YARN, under yarnspec's own cluster manager",
@@ -72,7 +74,7 @@ def warnings(
             found.append(f"{key} ({origins[key]}) is ignored: yarnspec sets it, since {reason}")
     if environ.get("SPARK_SUBMIT_OPTS"):
         found.append(
-            "SPARK_SUBMIT_OPTS is not used: name what it says for the driver's JVM by --driver-java-options, and each "
+            "SPARK_SUBMIT_OPTS has no effect: give options of the driver's JVM by --driver-java-options, and each "
             "-Dspark.… by --conf"
         )
     directory = conf_directory(environ)
@@ -81,8 +83,11 @@ def warnings(
     return found
 
 
-def of_file_systems(given: Mapping[str, str], origins: Mapping[str, str], sources: Iterable[str]) -> list[str]:
-    """Name the settings of file systems that files of the application are on: the submit does not have them."""
+def of_file_systems(
+    given: Mapping[str, str], origins: Mapping[str, str], files: Iterable[ShippedFile], jars: SparkJars | None
+) -> list[str]:
+    """Name the settings of file systems that the application's files are on: the submit does not have them."""
+    sources = [*(file.source for file in files), *([jars.location] if jars is not None else [])]
     schemes = {source.partition("://")[0].lower() for source in sources if "://" in source}
     found = []
     for scheme in sorted(schemes):
@@ -90,8 +95,8 @@ def of_file_systems(given: Mapping[str, str], origins: Mapping[str, str], source
         if keys := [key for key in given if key.startswith(prefixes)]:
             where = ", ".join(dict.fromkeys(origins[key] for key in keys))
             found.append(
-                f"{', '.join(keys)} ({where}): for driver and executors only; the submit looks for {scheme}://… by the "
-                "configuration that HADOOP_CONF_DIR names"
+                f"{', '.join(keys)} ({where}) hold for driver and executors only: the submit reads {scheme}://… with "
+                "the settings in HADOOP_CONF_DIR"
             )
     return found
 

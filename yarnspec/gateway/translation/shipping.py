@@ -93,9 +93,10 @@ def resolve(entry: str, flag: str, *, directories: bool = False) -> list[Named]:
     if scheme == "local":
         return [Named("host", location, link)]
     if scheme not in ("", "file"):
+        uri = _uri(location, f"{flag} {entry}")
         if re.search(r"[*?\[{]", urlsplit(location).path):
             raise UsageError(f"{flag} {entry}: patterns work for files of this machine only; name each file")
-        return [Named("cluster", _uri(location, f"{flag} {entry}"), link)]
+        return [Named("cluster", uri, link)]
     path = unquote(urlsplit(location).path) if scheme else str(Path(location).expanduser())
     found = _local(path, entry, flag, directories=directories)
     if link is not None and len(found) > 1:
@@ -108,11 +109,11 @@ def _uri(text: str, said: str) -> str:
     uri = whole_uri(text)
     try:
         whole = urlsplit(uri).path.startswith("/") and urlsplit(uri).port != 0
-    except ValueError:  # the port is no number
+    except ValueError:  # the port is no number, or a bracket stays open
         whole = False
     if not whole:
         raise UsageError(f"{said}: write a whole URI, like hdfs:///path or hdfs://host:8020/path")
-    return unquote(uri)
+    return whole_uri(unquote(uri))
 
 
 def _exists(path: str, entry: str, flag: str) -> bool:
@@ -165,10 +166,6 @@ class Hold:
     def python_files(self) -> tuple[str, ...]:
         """Return the Python files that are not unpacked: their links, or their paths on the hosts."""
         return tuple(name for name in self._python if not name.startswith(_OWN_PYTHON))
-
-    def sources(self) -> tuple[str, ...]:
-        """Return where everything comes from that was loaded so far."""
-        return tuple(file.source for file in self._by_link.values())
 
     def files(self) -> tuple[ShippedFile, ...]:
         """Return everything that was loaded so far."""

@@ -23,6 +23,7 @@ from yarnspec.gateway.translation import (
     taskplacing,
 )
 from yarnspec.gateway.translation.cluster_paths import (
+    READ_BY_YARN,
     SparkJars,
     class_path,
     cluster_paths,
@@ -39,7 +40,7 @@ from yarnspec.gateway.translation.shipping import Hold, Named, ShippedFile, reso
 from yarnspec.gateway.translation.sizes import duration_ms, truth, whole_number
 from yarnspec.options import Options, suggest
 from yarnspec.spark.runtime import DEPLOY_MODE_KEY, MASTER, conf_directory
-from yarnspec.spark.variables import in_each_container
+from yarnspec.spark.variables import has_references, in_each_container
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -202,7 +203,7 @@ def translate(
         warnings=(
             *warnings,
             *hold.warnings,
-            *no_effect.of_file_systems(given, merged.origins, [*hold.sources(), *([jars.location] if jars else [])]),
+            *no_effect.of_file_systems(given, merged.origins, hold.files(), jars),
             *warn_of_modules_left_behind(resolve(request.program, "program")[0], hold.modules),
         ),
         yarn=_yarn_settings(request, given, translated),
@@ -370,9 +371,11 @@ def _exclude_nodes(request: SubmitRequest, given: Mapping[str, str]) -> tuple[st
 def _variables(given: Mapping[str, str], prefix: str, warnings: list[str]) -> dict[str, str]:
     """The variables that properties with a prefix set; warns of references that may be meant as text."""
     variables = _with_prefix(given, prefix)
-    for name in variables:
+    for name, value in variables.items():
         if not _VARIABLE.fullmatch(name):
             raise UsageError(f"{prefix}{name}: '{name}' cannot be the name of an environment variable")
+        if name.startswith(READ_BY_YARN) and has_references(value):
+            raise UsageError(f"{prefix}{name}: YARN reads it before the container begins; write it without references")
     warnings += unusual_references(prefix, variables)
     return variables
 

@@ -24,7 +24,7 @@ NO_TOKENS = "has no effect: delegation tokens are not fetched yet"
 _NO_SPARK_AM = "has no effect: the application master is Skein's, not Spark's"
 _OWN_HEARTBEATS = (
     "has no effect: the application master calls the ResourceManager every second, "
-    "and every 250 ms for 3 s after it asked for a container, or one came or ended"
+    "and every 250 ms for 3 s after it asked for a container or gave one up, or one came or ended"
 )
 _NO_SPARK_CLIENT = "has no effect: yarnspec submits the application itself"
 _INTERNAL = "has no effect: Spark sets it for itself"

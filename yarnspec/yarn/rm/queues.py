@@ -29,23 +29,32 @@ def find_queue(queues: Sequence[Queue], name: str, *, below_root: bool) -> Queue
     if matching:
         raise NotFound(f"Queue {name!r} has child queues: submit to one of {leaves}.")
     said = f"There is no queue {name!r}"
-    if all(path.split(".")) and (name == _DEFAULT or _may_create(queues, path, below_root=below_root)):
+    parent = _may_create(queues, path, below_root=below_root) if all(path.split(".")) else None
+    if parent is not None or name == _DEFAULT:
         decides = "YARN creates it, goes by its placement rules, or refuses the application"
-        note = f"{said}: {decides}. The cluster's queues: {leaves}"
-        return Queue(name=path.rpartition(".")[2], path=path, leaf=True, state="RUNNING", note=note)
+        return Queue(
+            name=path.rpartition(".")[2],
+            path=path,
+            leaf=True,
+            state="RUNNING",
+            default_label=parent.default_label if parent is not None else "",
+            note=f"{said}: {decides}. The cluster's queues: {leaves}",
+        )
     raise NotFound(f"{said}. The cluster's queues: {leaves}.")
 
 
-def _may_create(queues: Sequence[Queue], path: str, *, below_root: bool) -> bool:
-    """Whether a scheduler may create a queue: its nearest ancestor takes queues.
+def _may_create(queues: Sequence[Queue], path: str, *, below_root: bool) -> Queue | None:
+    """The nearest ancestor, if it may create the queue.
 
-    The root of the capacity scheduler usually takes none, and a name below it is a mistake more often.
+    Where the scheduler does not say so, any parent may. Only the root of the capacity scheduler may not: a name below
+    it is a mistake more often.
     """
-    for ancestor in _ancestors(path):
-        for item in queues:
-            if ancestor in {item.path, item.name}:
-                return not item.leaf and (below_root or item.path != _ROOT)
-    return False
+    nearest = (item for ancestor in _ancestors(path) for item in queues if ancestor in {item.path, item.name})
+    found = next(nearest, None)
+    if found is None or (found.leaf and not found.creates):
+        return None
+    may = found.creates if found.creates is not None else below_root or found.path != _ROOT
+    return found if may else None
 
 
 def _ancestors(path: str) -> Iterator[str]:

@@ -91,10 +91,6 @@ class ResourceManager(Closing):
         except NotFound:
             return frozenset()  # older than such labels
 
-    def queues(self) -> tuple[Queue, ...]:
-        """All queues, parents before children."""
-        return rm_documents.queues(self._rest.get("/ws/v1/cluster/scheduler"))
-
     def queue(self, name: str) -> Queue:
         """The leaf queue that a submission to ``name`` goes to: see ``find_queue``.
 

@@ -172,9 +172,15 @@ def _capacity_queues(info: Mapping[str, Any], parent: str) -> Iterator[Queue]:
         max_allocation_memory_mb=_optional_whole(largest.get("memory")),
         max_allocation_vcores=_optional_whole(largest.get("vCores")),
         default_label=_text(info.get("defaultNodeLabelExpression")).strip(),
+        creates=_creates(info),
     )
     for child in children:
         yield from _capacity_queues(child, path)
+
+
+def _creates(info: Mapping[str, Any]) -> bool | None:
+    eligible = _text(info.get("autoCreationEligibility"))  # off, legacy or flexible; older schedulers do not tell
+    return eligible.lower() != "off" if eligible else None
 
 
 def _fair_queues(info: Mapping[str, Any]) -> Iterator[Queue]:

@@ -45,8 +45,8 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
 class Queue(msgspec.Struct, frozen=True, kw_only=True):
     """One queue of the scheduler; numbers that its scheduler does not tell are None.
 
-    ``default_label``: the node label of containers that ask for none. ``note``: what is not sure about a queue that the
-    scheduler does not have yet.
+    ``default_label``: the node label of containers that ask for none. ``creates``: whether it creates child queues for
+    submissions; None: not told. ``note``: what is not sure about a queue that the scheduler does not have yet.
     """
 
     name: str
@@ -59,6 +59,7 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
     max_allocation_memory_mb: int | None = None
     max_allocation_vcores: int | None = None
     default_label: str = ""
+    creates: bool | None = None
     note: str = ""
 
 

@@ -109,7 +109,10 @@ final class AmCallInterceptor {
         }
     }
 
-    /** By what Skein asks: other hosts for a request that waits are none, or it would never become quiet. */
+    /**
+     * Looks at what Skein itself asks. Other hosts for a waiting request are no news: they change often, and the calls would
+     * never slow down.
+     */
     private static boolean isNews(AllocateRequest request, AllocateResponse response) {
         return !request.getAskList().isEmpty()
                 || !request.getReleaseList().isEmpty()

@@ -25,7 +25,7 @@ import org.yarnspec.files.WrittenFiles;
 public final class RecordedOutputCommitter extends org.apache.hadoop.mapred.FileOutputCommitter {
     private Writes writes;
     private Writes.Write write;
-    private String job;
+    private boolean showing;
 
     /**
      * For the program's Python, which asks before it saves an RDD (program_hook/sitecustomize.py): whether an earlier driver
@@ -50,7 +50,7 @@ public final class RecordedOutputCommitter extends org.apache.hadoop.mapred.File
     public void setupJob(JobContext context) throws IOException {
         writes = Writes.current();
         Path output = FileOutputFormat.getOutputPath(context.getJobConf());
-        job = UUID.randomUUID().toString();
+        String job = UUID.randomUUID().toString();
         write = writes == null || output == null ? null : writes.save(output, job);
         super.setupJob(context);
         if (write != null) {
@@ -67,6 +67,7 @@ public final class RecordedOutputCommitter extends org.apache.hadoop.mapred.File
         writes.committing(write, WrittenFiles.ofCommittedTasks(write.output(), context));
         FileOutputCommitter hadoops = own(context);
         JobConf conf = new JobConf(context.getJobConf());
+        showing = true;
         if (!hadoops.isCommitJobRepeatable(context)) {
             show(hadoops.getJobAttemptPath(context), write.output(), conf);
             // What is left to do is all that a commit of the second algorithm does.
@@ -117,10 +118,9 @@ public final class RecordedOutputCommitter extends org.apache.hadoop.mapred.File
             return;
         }
         writes.aborting(write);
-        own(context).abortJob(context, JobStatus.State.FAILED);
-        if (writes.isStopping()) {
-            // Tasks whose executors have not ended yet may write there once more: the next driver is to know them.
-            WrittenFiles.mark(write.output(), context, job);
+        if (writes.isStopping() && !showing) {
+            return; // tasks may still write there: the next driver finds the mark of setupJob, and removes all
         }
+        own(context).abortJob(context, JobStatus.State.FAILED);
     }
 }

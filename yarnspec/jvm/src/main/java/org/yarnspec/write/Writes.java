@@ -492,7 +492,7 @@ public final class Writes {
         });
     }
 
-    /** Whether the driver ends: it may be started again, and its executors do not end with it. */
+    /** Whether the SparkContext is stopped: tasks of its executors may go on for a while. */
     boolean isStopping() {
         return context.isStopped();
     }

@@ -1122,23 +1122,23 @@ class FrozenDriverTest {
         assertEquals(names("table/part-00000", "table/part-00001"), found());
     }
 
-    @Test
-    void aFileThatIsThereStays() throws IOException {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aFileThatIsThereStays(boolean stops) throws IOException {
         JobContextImpl context = saveContext();
         RecordedOutputCommitter committer = saving(context, "task_0/part-00000");
         write(output.resolve("part-00000"), "of somebody else");
         IOException thrown = assertThrows(IOException.class, () -> committer.commitJob(context));
         assertTrue(thrown.getMessage().contains("part-00000 is there already"), thrown.getMessage());
         assertEquals("of somebody else", Files.readString(output.resolve("part-00000")));
-        committer.abortJob(context, 0);
+        abort(committer, context, stops);
+        assertEquals(names("table/part-00000"), found());
+        assertEquals("undone", clearAway(savedJob(), "begun", "save"));
         assertEquals(names("table/part-00000"), found());
     }
 
-    @ParameterizedTest
-    @ValueSource(booleans = {false, true})
-    void whatATaskWritesThatOutlivesItsDriverGoesWithTheRest(boolean stops) throws IOException {
-        JobContextImpl context = saveContext();
-        RecordedOutputCommitter committer = saving(context, "task_0/part-00000");
+    /** Of a job that has failed, also because its SparkContext was stopped. */
+    private void abort(RecordedOutputCommitter committer, JobContextImpl context, boolean stops) throws IOException {
         var stopped = life.cluster.context.sc().stopped();
         stopped.set(stops);
         try {
@@ -1146,6 +1146,14 @@ class FrozenDriverTest {
         } finally {
             stopped.set(false);
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void whatATaskWritesThatOutlivesItsDriverGoesWithTheRest(boolean stops) throws IOException {
+        JobContextImpl context = saveContext();
+        RecordedOutputCommitter committer = saving(context, "task_0/part-00000");
+        abort(committer, context, stops);
         String late = "_temporary/" + EPOCH + "/_temporary/attempt_1/part-00001";
         write(output.resolve(late), "of a task whose executor has not ended");
         assertEquals("undone", clearAway(savedJob(), "begun", "save"));
