@@ -20,7 +20,7 @@ from yarnspec.core.messages.events import ClusterBlock
 from yarnspec.errors import ClusterUnreachable, NotFound, UsageError
 from yarnspec.gateway.submit import assembly
 from yarnspec.gateway.submit.preparation import Prepared, dry_run_document, prepare, read_request
-from yarnspec.gateway.translation import packing
+from yarnspec.gateway.translation.files import packing
 from yarnspec.plan import HADOOP_CONF_JAR_FILE, SPARK_JARS_LINK, SPARK_PROPERTIES_FILE, SPARK_SECRET_FILE
 from yarnspec.yarn.files.cluster_blocks import ListedBlocks
 from yarnspec.yarn.hadoop.hadoop_conf import ATTEMPTS_KEY

@@ -10,7 +10,7 @@ import pytest
 
 from tests.gateway.lines import translated
 from yarnspec.errors import UsageError
-from yarnspec.gateway.translation.shipping import ShippedFile
+from yarnspec.gateway.translation.files.shipping import ShippedFile
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ import msgspec
 
 from yarnspec.errors import ClusterUnreachable, ResourcesTimedOut, UsageError, YarnspecError
 from yarnspec.gateway.cluster.access import Cluster
+from yarnspec.gateway.translation.files.shipping import Hold
 from yarnspec.gateway.translation.python_choice import read_environment
-from yarnspec.gateway.translation.shipping import Hold
 from yarnspec.jvm import jar_path
 from yarnspec.plan import HADOOP_CONF_JAR_FILE, JAR_FILE
 from yarnspec.yarn.hadoop.hadoop_conf import write_conf_jar

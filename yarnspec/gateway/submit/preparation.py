@@ -19,9 +19,9 @@ from yarnspec.gateway.submit.clustercheck import ask_cluster, unknown_hosts
 from yarnspec.gateway.submit.sparkarchive import spark_jars_file
 from yarnspec.gateway.translation import recovery, shuffleservice, speculation
 from yarnspec.gateway.translation.bounds import dynamic_bounds, registered_rule
+from yarnspec.gateway.translation.files.packing import as_archive
+from yarnspec.gateway.translation.files.shipping import ShippedFile
 from yarnspec.gateway.translation.no_effect import OWNED_KEYS
-from yarnspec.gateway.translation.packing import as_archive
-from yarnspec.gateway.translation.shipping import ShippedFile
 from yarnspec.gateway.translation.sizes import Sizes, plan_sizes
 from yarnspec.gateway.translation.sparkconf import Translation, translate
 from yarnspec.options import Loaded

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from yarnspec.gateway.flags.request import SubmitRequest
     from yarnspec.gateway.translation.cluster_paths import SparkJars
-    from yarnspec.gateway.translation.shipping import ShippedFile
+    from yarnspec.gateway.translation.files.shipping import ShippedFile
 
 OWNED_KEYS: dict[str, str] = {
     "spark.master": "the program runs on YARN, under yarnspec's own cluster manager",

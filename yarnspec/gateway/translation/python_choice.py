@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from yarnspec.errors import UsageError
-from yarnspec.gateway.translation.shipping import Hold, resolve
+from yarnspec.gateway.translation.files.shipping import Hold, resolve
 from yarnspec.plan import ENVIRONMENT_LINK
 
 if TYPE_CHECKING:

@@ -32,11 +32,11 @@ from yarnspec.gateway.translation.cluster_paths import (
     spark_jars,
     unusual_references,
 )
+from yarnspec.gateway.translation.files.neighbours import warn_of_modules_left_behind
+from yarnspec.gateway.translation.files.shipping import Hold, Named, ShippedFile, resolve
 from yarnspec.gateway.translation.jvm_options import java_options
-from yarnspec.gateway.translation.neighbours import warn_of_modules_left_behind
 from yarnspec.gateway.translation.no_effect import is_owned
 from yarnspec.gateway.translation.python_choice import PythonChoice
-from yarnspec.gateway.translation.shipping import Hold, Named, ShippedFile, resolve
 from yarnspec.gateway.translation.sizes import duration_ms, truth, whole_number
 from yarnspec.options import Options, suggest
 from yarnspec.spark.runtime import DEPLOY_MODE_KEY, MASTER, conf_directory

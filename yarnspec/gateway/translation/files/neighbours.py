@@ -9,8 +9,8 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from yarnspec.gateway.translation.packing import is_package
-from yarnspec.gateway.translation.shipping import Named
+from yarnspec.gateway.translation.files.packing import is_package
+from yarnspec.gateway.translation.files.shipping import Named
 
 # Every container has these, from where yarnspec is.
 _EVERYWHERE = frozenset({"py4j", "pyspark", "yarnspec"})

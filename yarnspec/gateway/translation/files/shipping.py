@@ -14,7 +14,7 @@ import msgspec
 from yarnspec import plan
 from yarnspec.errors import UsageError
 from yarnspec.gateway.translation.cluster_paths import whole_uri
-from yarnspec.gateway.translation.packing import is_package
+from yarnspec.gateway.translation.files.packing import is_package
 
 Place = Literal["gateway", "cluster", "host", "web"]
 Kind = Literal["FILE", "ARCHIVE"]
