@@ -161,7 +161,7 @@ YARN_KEYS: tuple[YarnKey, ...] = (
     YarnKey(
         "spark.yarn.kerberos.renewal.excludeHadoopFileSystems",
         "warned",
-        "has no effect: delegation tokens are not fetched yet",
+        NO_TOKENS,
     ),
     YarnKey("spark.yarn.security.credentials.", "warned", NO_TOKENS),
     YarnKey("spark.yarn.security.tokens.", "warned", NO_TOKENS),
