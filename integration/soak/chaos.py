@@ -1,9 +1,10 @@
 """`python -m integration.soak chaos --minutes N`: one job after the other, and every 20 to 30 s something is killed.
 
 What is killed is an executor, the driver, the master, a host (it comes back before the next fault) or the
-ResourceManager (it is restarted). HDFS may stand still for ten seconds, too. A job must end with the right result, or
-with a reason after all its attempts. The chaos kills a job that does not end, and begins the next one. With `--only`
-there are faults of some kinds alone. The jobs run the programs of `chaosprograms.py` in turn.
+ResourceManager (it is restarted). HDFS may stand still for ten seconds, too. The next fault comes 20 to 30 s after one
+is over. A job must end with the right result, or with a reason after all its attempts. The chaos kills a job that does
+not end, and begins the next one. With `--only` there are faults of some kinds alone. The jobs run the programs of
+`chaosprograms.py` in turn.
 """
 
 from __future__ import annotations
@@ -149,10 +150,10 @@ def _disturb(
     while True:
         at_s = time.monotonic() - begun + dice.uniform(*EVERY_S)
         sleep_until(begun + at_s, over)
-        if gone and not over():
-            done.append(faults.do(Fault("start host", at_s, 0)))
-        if over():
+        if over() or faults.ended:  # what comes later is done to nobody
             break
+        if gone:
+            done.append(faults.do(Fault("start host", at_s, 0)))
         kind = dice.choice(kinds)
         gone = kind == "kill host"
         done.append(faults.do(Fault(kind, at_s, dice.randrange(1000))))

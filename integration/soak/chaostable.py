@@ -61,8 +61,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def given_up(self) -> bool:
-        """Whether it failed while it had attempts left."""
-        return self.failed and self.attempts - uncounted_attempts(self.faults) < MAX_ATTEMPTS
+        """Whether it failed while it had attempts left, or in an attempt that no fault ended."""
+        had_attempts_left = self.attempts - uncounted_attempts(self.faults) < MAX_ATTEMPTS
+        ended_by_faults = sum(each.ends_an_attempt for each in self.faults)
+        return self.failed and (had_attempts_left or ended_by_faults < self.attempts)
 
     @property
     def unexplained(self) -> bool:

@@ -131,10 +131,11 @@ class Faults:
 
     def _lose_host(self, fault: Fault) -> tuple[str, str, bool]:
         there = [host for host in self._cluster.hosts if host not in self._gone]
-        host = there[fault.pick % len(there)]
-        with_am = any(
-            each.what == "skein-am" and each.host == host for each in self._cluster.processes(self._application)
-        )
+        processes = self._cluster.processes(self._application)
+        used = {each.host for each in processes}
+        chosen = [host for host in there if host in used] or there
+        host = chosen[fault.pick % len(chosen)]
+        with_am = any(each.what == "skein-am" and each.host == host for each in processes)
         self._gone.append(host)
         self._moment = time.monotonic()
         self._cluster.mini.host_stop(host, kill=fault.kind == "kill host")

@@ -7,6 +7,8 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+import click
+
 from integration.cluster import Cluster
 from integration.soak import jobs
 from integration.soak.checks import violations
@@ -90,7 +92,8 @@ def hosts_back(cluster: Cluster) -> None:
     """All hosts run, and no application does; if that cannot be reached, the cluster begins anew."""
     try:
         _hosts_back(cluster)
-    except (NotInTimeError, YarnspecError):  # what was done to the cluster before must not be the next run's
+    except (NotInTimeError, YarnspecError) as error:  # what was done to the cluster before must not be the next run's
+        click.echo(f"the whole cluster begins anew: {error}", err=True)
         cluster.mini.stop()
         cluster.mini.start()
         _hosts_back(cluster)

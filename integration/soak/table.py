@@ -40,16 +40,17 @@ them.
 
 ## Chaos
 
-`python -m integration.soak chaos` runs one job after the other for a quarter of an hour. Every 20 to 30 s it kills an
-executor, the driver, the application master, a host or the ResourceManager, or it stops HDFS for ten seconds. A job has
-four attempts. It must succeed with the right result, or fail with a reason after all four. An attempt whose host was
-lost is not one of the four, because YARN does not count it. At the end chaos prints how many jobs there were of each
-kind:
+`python -m integration.soak chaos` runs one job after the other for a quarter of an hour. It kills an executor, the
+driver, the application master, a host that executes something of the job, or the ResourceManager; or it stops HDFS for
+ten seconds. The next fault comes 20 to 30 s after one is over. A job has four attempts (`spark.yarn.maxAppAttempts=4`).
+It must succeed with the right result, or fail with a reason after all four. An attempt whose host was lost is not one
+of the four, because YARN does not count it. At the end chaos prints how many jobs there were of each kind:
 
 * **Wrong results**: the job succeeded, and its result is missing or wrong.
 * **Did not end**: the job still ran after 20 minutes, or the cluster did not come back. Chaos ends the job, shows why,
   and begins the next one.
-* **Given up while attempts last**: the job failed before its fourth attempt that counts.
+* **Given up while attempts last**: the job failed before its fourth attempt that counts, or in an attempt that no fault
+  had ended.
 * **Failed without a reason**: YARN has no diagnostics of a failed job. Chaos shows the diagnostics of all the others.
 
 If there is a job of one of these kinds, chaos fails. It then keeps the logs of that job beside the output. Failing
@@ -60,7 +61,7 @@ function; and one that writes files, new ones, more of them, and in place of oth
 the last one chaos compares each line that lies in HDFS afterwards, of the others what they print.
 
 Before the faults begin, four jobs run without any. The first one warms the cluster up; the others give the *undisturbed
-time* of each program. If one of the four fails, chaos stops at once. Times are YARN's, from the submission to the end.
+time* of each program, from one run. If one of the four fails, chaos stops at once. Times are YARN's, from the submission to the end.
 A job is compared with the undisturbed time of its own program. Jobs that lost executors and hosts only have a line of
 their own. Their aim is 1.2 times the undisturbed time on average; missing it is shown, and is no failure. With
 `--only 'kill executor' --only 'kill host'` every job is one. `--set NAME=VALUE` gives all jobs an option.
