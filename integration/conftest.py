@@ -213,6 +213,12 @@ def commit_steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def which_jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A jar with a class that tells from which jar it was loaded."""
+    return compiled("whichjar", tmp_path_factory.mktemp("whichjar"))
+
+
+@pytest.fixture(scope="session")
 def sink_steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A jar with file systems in which an attempt of a sink's ends, or is held, at a step."""
     return compiled("sinksteps", tmp_path_factory.mktemp("sinksteps"))

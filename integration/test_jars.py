@@ -10,6 +10,7 @@ import pytest
 
 from integration.cluster import Cluster
 from integration.conftest import Submit, leftovers
+from integration.submitting import conf
 from integration.waiting import wait_for
 from yarnspec.yarn.files.cluster_files import open_files
 from yarnspec.yarn.hadoop.hadoop_conf import HadoopConf
@@ -64,6 +65,33 @@ def test_spark_s_jars_are_uploaded_and_localized_once_and_packages_are_resolved(
     assert "org.example_packaged-1.0.jar" in line["task"]["jars_beside"]
     application = second.application_id()
     wait_for("nothing left", lambda: not leftovers(cluster, application), 20)
+
+
+@pytest.mark.one_a_day("whole programs")
+@pytest.mark.parametrize("properties", ["replaced path", "user class path first"])
+def test_driver_and_tasks_load_a_class_of_the_jar_that_is_meant(
+    submit: Submit, which_jar: Path, tmp_path: Path, properties: str
+) -> None:
+    """A `local:` jar at a path of the gateway is loaded where a variable says that it lies on the hosts.
+
+    A jar of --jars wins over one of the class path with `userClassPathFirst`.
+    """
+    for name in ("hosts.jar", "users.jar"):
+        (tmp_path / name).symlink_to(which_jar)
+    if properties == "replaced path":
+        given = {
+            "spark.yarn.config.gatewayPath": "/only/on/the/gateway",
+            "spark.yarn.config.replacementPath": "{{JARS_OF_HOSTS}}",
+            "spark.yarn.appMasterEnv.JARS_OF_HOSTS": str(tmp_path),
+            "spark.executorEnv.JARS_OF_HOSTS": str(tmp_path),
+        }
+        jars, meant = "local:/only/on/the/gateway/hosts.jar", "hosts.jar"
+    else:
+        given = {f"spark.{side}.userClassPathFirst": "true" for side in ("driver", "executor")}
+        given |= {f"spark.{side}.extraClassPath": str(tmp_path / "hosts.jar") for side in ("driver", "executor")}
+        jars, meant = str(tmp_path / "users.jar"), "users.jar"
+    (line,) = submit("which.py", options=["--jars", jars, *conf(**given)]).wait().expect(0).lines
+    assert line == {"driver": meant, "tasks": [meant]}
 
 
 def test_a_file_that_is_there_is_not_renamed_over(cluster: Cluster) -> None:

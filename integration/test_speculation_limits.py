@@ -72,6 +72,16 @@ def test_readers_and_writers_are_copied_when_the_user_allows_it(submit: Submit, 
     ]
 
 
+def test_a_job_that_is_cancelled_takes_its_copies_along(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) -> None:
+    """By its group or by a tag, while a task runs twice. Jobs beside it go on, and every core is free afterwards."""
+    submission = submit("cancels.py", str(tmp_path), options=ONE_EACH)
+    assert submission.wait().expect(0).lines == [
+        {"cancelled": ["group", "tag"], "beside": [6, 6], "barrier": 6, "went_on": []}
+    ]
+    copies = yarnspec("events", submission.application_id(), "-o", "json", "--type", "LaunchCopy").lines
+    assert [each["index"] for each in copies] == [0, 0]
+
+
 def test_streaming_is_refused_where_speculation_is_asked_for(submit: Submit, tmp_path: Path) -> None:
     """A program that streams ends with a clear error, which names the option to switch speculation off."""
     options = ["--set", "speculation.enabled=true"]

@@ -61,10 +61,11 @@ function; and one that writes files, new ones, more of them, and in place of oth
 the last one chaos compares each line that lies in HDFS afterwards, of the others what they print.
 
 Before the faults begin, four jobs run without any. The first one warms the cluster up; the others give the *undisturbed
-time* of each program, from one run. If one of the four fails, chaos stops at once. Times are YARN's, from the submission to the end.
-A job is compared with the undisturbed time of its own program. Jobs that lost executors and hosts only have a line of
-their own. Their aim is 1.2 times the undisturbed time on average; missing it is shown, and is no failure. With
-`--only 'kill executor' --only 'kill host'` every job is one. `--set NAME=VALUE` gives all jobs an option.
+time* of each program, from one run. If one of the four fails, chaos stops at once. Times are YARN's, from the
+submission to the end. A job is compared with the undisturbed time of its own program. Jobs that lost executors and
+hosts only have a line of their own. Their aim is 1.2 times the undisturbed time on average; missing it is shown, and is
+no failure. With `--only 'kill executor' --only 'kill host'` every job is one. `--set NAME=VALUE` gives all jobs an
+option.
 
 ## Runs
 

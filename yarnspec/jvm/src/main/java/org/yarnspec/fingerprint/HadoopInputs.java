@@ -24,6 +24,7 @@ import org.apache.spark.rdd.NewHadoopPartition;
 import org.apache.spark.rdd.NewHadoopRDD;
 import org.apache.spark.rdd.RDD;
 import org.yarnspec.spark.Fields;
+import org.yarnspec.spark.FileSplits;
 
 /**
  * The files that Hadoop's input formats read: which part of which, and whether they are still the same.
@@ -149,16 +150,17 @@ public final class HadoopInputs {
         }
 
         private void addSplit(Object split, Set<Path> read) {
-            if (split instanceof org.apache.hadoop.mapred.FileSplit file) {
+            if (!FileSplits.isOfFiles(split)) {
+                throw Unknown.kind("a split", split);
+            } else if (split instanceof org.apache.hadoop.mapred.FileSplit file) {
                 addPart(file.getPath(), file.getStart(), file.getLength(), read);
             } else if (split instanceof org.apache.hadoop.mapreduce.lib.input.FileSplit file) {
                 addPart(file.getPath(), file.getStart(), file.getLength(), read);
-            } else if (split instanceof CombineFileSplit combined) {
+            } else {
+                CombineFileSplit combined = (CombineFileSplit) split;
                 for (int i = 0; i < combined.getNumPaths(); i++) {
                     addPart(combined.getPath(i), combined.getOffset(i), combined.getLength(i), read);
                 }
-            } else {
-                throw Unknown.kind("a split", split);
             }
             values.into().add("split");
         }

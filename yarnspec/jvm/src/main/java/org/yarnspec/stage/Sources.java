@@ -3,8 +3,6 @@ package org.yarnspec.stage;
 import java.nio.charset.StandardCharsets;
 import java.util.Set;
 import java.util.stream.Collectors;
-import org.apache.hadoop.mapreduce.lib.input.CombineFileSplit;
-import org.apache.hadoop.mapreduce.lib.input.FileSplit;
 import org.apache.spark.Partition;
 import org.apache.spark.api.python.PythonFunction;
 import org.apache.spark.api.python.PythonRDD;
@@ -20,6 +18,7 @@ import org.apache.spark.sql.execution.datasources.FilePartition;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceRDDPartition;
 import org.yarnspec.fingerprint.PythonFunctions;
 import org.yarnspec.spark.Fields;
+import org.yarnspec.spark.FileSplits;
 import org.yarnspec.spark.Lineage;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
@@ -99,16 +98,10 @@ final class Sources {
         if (partition instanceof DataSourceRDDPartition of) {
             return of.inputPartition().isEmpty() || of.inputPartition().get() instanceof FilePartition;
         } else if (partition instanceof HadoopPartition hadoop) {
-            return isOfFiles(hadoop.inputSplit().value());
+            return FileSplits.isOfFiles(hadoop.inputSplit().value());
         } else if (partition instanceof NewHadoopPartition hadoop) {
-            return isOfFiles(hadoop.serializableHadoopSplit().value());
+            return FileSplits.isOfFiles(hadoop.serializableHadoopSplit().value());
         }
         return partition instanceof FilePartition;
-    }
-
-    private static boolean isOfFiles(Object split) {
-        return split instanceof org.apache.hadoop.mapred.FileSplit
-                || split instanceof FileSplit
-                || split instanceof CombineFileSplit;
     }
 }

@@ -16,6 +16,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.LongWritable;
 import org.apache.hadoop.io.NullWritable;
 import org.apache.hadoop.io.Text;
+import org.apache.hadoop.mapred.FileSplit;
 import org.apache.hadoop.mapred.InputFormat;
 import org.apache.hadoop.mapred.InputSplit;
 import org.apache.hadoop.mapred.JobConf;
@@ -348,10 +349,28 @@ class StageFactsTest {
         assertEquals(StageFlags.READS, flagsOf(() -> cluster.context
                 .hadoopRDD(conf, NoFiles.class, NullWritable.class, Text.class, 2)
                 .count()));
+        assertEquals(StageFlags.READS, flagsOf(() -> cluster.context
+                .hadoopRDD(conf, TableOfHive.class, NullWritable.class, Text.class, 2)
+                .count()));
+    }
+
+    /** As Hive's tables over HBase have them: their splits pretend to be parts of a file. */
+    public static final class TableOfHive extends NoFiles {
+        /** The path is only the table's directory. */
+        public static final class TableSplit extends FileSplit {
+            TableSplit() {
+                super(new org.apache.hadoop.fs.Path("/warehouse/orders"), 0, 1, new String[0]);
+            }
+        }
+
+        @Override
+        public InputSplit[] getSplits(JobConf conf, int wanted) {
+            return new InputSplit[] {new TableSplit(), new TableSplit()};
+        }
     }
 
     /** A format of a database, say. */
-    public static final class NoFiles implements InputFormat<NullWritable, Text> {
+    public static class NoFiles implements InputFormat<NullWritable, Text> {
         /** A part of it. */
         public static final class EmptySplit implements InputSplit {
             @Override

@@ -14,6 +14,9 @@ import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.LongWritable;
 import org.apache.hadoop.io.Text;
+import org.apache.hadoop.mapred.FileSplit;
+import org.apache.hadoop.mapred.InputSplit;
+import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapreduce.lib.input.TextInputFormat;
 import org.apache.spark.SparkConf;
 import org.apache.spark.api.java.JavaSparkContext;
@@ -225,6 +228,30 @@ class HadoopInputsTest {
     void whatTakesTooLongIsGivenUp() {
         inputs = new HadoopInputs(100, -1);
         assertTrue(whyNot(lines()).contains("could not be looked at within"));
+    }
+
+    @Test
+    void aSplitThatOnlyPretendsToBeAPartOfAFileIsNotKnown() {
+        JobConf conf = new JobConf();
+        conf.set("input", file.toString());
+        RDD<?> table = context.hadoopRDD(conf, TableFormat.class, LongWritable.class, Text.class, 1)
+                .rdd();
+        assertTrue(whyNot(table).contains("TableSplit"), whyNot(table));
+    }
+
+    /** As Hive's tables over HBase have it. */
+    public static final class TableFormat extends org.apache.hadoop.mapred.TextInputFormat {
+        /** Its path is only that of the table. */
+        public static final class TableSplit extends FileSplit {
+            TableSplit(String path) {
+                super(new org.apache.hadoop.fs.Path(path), 0, 1, new String[0]);
+            }
+        }
+
+        @Override
+        public InputSplit[] getSplits(JobConf conf, int wanted) {
+            return new InputSplit[] {new TableSplit(conf.get("input"))};
+        }
     }
 
     private String whyNot(RDD<?>... rdds) {
