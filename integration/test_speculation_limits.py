@@ -72,6 +72,7 @@ def test_readers_and_writers_are_copied_when_the_user_allows_it(submit: Submit, 
     ]
 
 
+@pytest.mark.one_a_day("copies")
 def test_a_job_that_is_cancelled_takes_its_copies_along(submit: Submit, yarnspec: Yarnspec, tmp_path: Path) -> None:
     """By its group or by a tag, while a task runs twice. Jobs beside it go on, and every core is free afterwards."""
     submission = submit("cancels.py", str(tmp_path), options=ONE_EACH)

@@ -24,7 +24,7 @@ class Alias(NamedTuple):
 
 
 def _same(value: Value) -> Value:
-    """Return the value as it is."""
+    """As here."""
     return value
 
 

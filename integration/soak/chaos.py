@@ -154,6 +154,8 @@ def _disturb(
             break
         if gone:
             done.append(faults.do(Fault("start host", at_s, 0)))
+            if faults.ended:
+                break
         kind = dice.choice(kinds)
         gone = kind == "kill host"
         done.append(faults.do(Fault(kind, at_s, dice.randrange(1000))))

@@ -12,6 +12,8 @@ from integration.soak.scenario import Kind
 
 KINDS: tuple[Kind, ...] = ("kill executor", "kill driver", "kill AM", "kill host", "kill RM", "pause HDFS")
 EXECUTORS_AND_HOSTS = frozenset({"kill executor", "kill host", "start host"})
+BEGINS_AGAIN = frozenset({"kill driver"})
+"""With recovery the driver alone begins again, in the same attempt."""
 MAX_ATTEMPTS = 4
 DID_NOT_END = "DID NOT END"
 AIM = 1.2
@@ -63,7 +65,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     def given_up(self) -> bool:
         """Whether it failed while it had attempts left, or in an attempt that no fault ended."""
         had_attempts_left = self.attempts - uncounted_attempts(self.faults) < MAX_ATTEMPTS
-        ended_by_faults = sum(each.ends_an_attempt for each in self.faults)
+        ended_by_faults = sum(each.ends_an_attempt and each.kind not in BEGINS_AGAIN for each in self.faults)
         return self.failed and (had_attempts_left or ended_by_faults < self.attempts)
 
     @property

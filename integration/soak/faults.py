@@ -139,7 +139,8 @@ class Faults:
         self._gone.append(host)
         self._moment = time.monotonic()
         self._cluster.mini.host_stop(host, kill=fault.kind == "kill host")
-        return f"{host} (the AM's)" if with_am else host, "", with_am
+        note = "" if host in used else "nothing of the application ran there"
+        return f"{host} (the AM's)" if with_am else host, note, with_am
 
     def _block_or_unblock(self, fault: Fault) -> tuple[str, str, bool]:
         if fault.kind == "unblock":

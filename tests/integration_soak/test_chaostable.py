@@ -68,6 +68,8 @@ def test_an_attempt_whose_host_was_lost_is_not_one_of_the_four() -> None:
 
 def test_a_job_that_failed_in_an_attempt_that_no_fault_ended_was_given_up() -> None:
     assert msgspec.structs.replace(FAILED, faults=[EXECUTOR, MASTER, MASTER, MASTER]).given_up
+    driver = msgspec.structs.replace(MASTER, kind="kill driver")
+    assert msgspec.structs.replace(FAILED, faults=[MASTER, driver, driver, driver]).given_up
 
 
 def test_each_end_is_counted_once() -> None:

@@ -644,6 +644,14 @@ def test_executors_that_are_near_data_already_count() -> None:
     assert targets(world) == {HOSTS[2]: 2}
 
 
+def test_executors_that_serve_all_tasks_with_data_leave_nothing_to_prefer() -> None:
+    world = begun(executors=3)
+    for executor, host in zip("123", HOSTS, strict=False):
+        world.run(executor, host=host)
+    world.tell(near(6, 3, 1, 1, 1))
+    assert {one.rule for one in wanted(world).values()} == {"spread"}
+
+
 def test_containers_that_are_asked_for_near_data_count() -> None:
     world = begun(executors=0)
     world.tell(near(2, 8, 0, 8))
