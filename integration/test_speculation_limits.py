@@ -1,4 +1,4 @@
-"""What is not copied: barriers, writers that nobody coordinates, readers of no files, what a program marks, streams."""
+"""What is not copied: barriers, writers that nobody coordinates, readers of no files, caches, marked jobs, streams."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ NOT_COPIED = {
     "pipe": "speculation.copy_readers",
     "source": "speculation.copy_readers",
     "no_copies": "yarnspec.speculation=false",
+    "cached": "speculation.copy_cached",
 }
 """Kinds of jobs, and what stands in the reason."""
 
@@ -62,13 +63,15 @@ def test_what_must_not_run_twice_is_not_copied(submit: Submit, yarnspec: Yarnspe
 
 
 @pytest.mark.one_a_day("copies")
-def test_readers_and_writers_are_copied_when_the_user_allows_it(submit: Submit, tmp_path: Path) -> None:
-    """`speculation.copy_writers` and `copy_readers`: a late task of foreachPartition or pipe gets a copy as well."""
-    allowed = ["--set", "speculation.copy_writers=true", "--set", "speculation.copy_readers=true"]
-    result = submit("late.py", str(tmp_path), "foreach", "pipe", options=[*ONE_EACH, *allowed]).wait().expect(0)
+def test_what_is_else_not_copied_is_where_the_user_allows_it(submit: Submit, tmp_path: Path) -> None:
+    """With `copy_writers`, `copy_readers` and `copy_cached` a late task of foreachPartition, pipe or cache has a copy."""
+    allowed = [word for what in ("writers", "readers", "cached") for word in ("--set", f"speculation.copy_{what}=true")]
+    kinds = ("foreach", "pipe", "cached")
+    result = submit("late.py", str(tmp_path), *kinds, options=[*ONE_EACH, *allowed]).wait().expect(0)
     assert result.lines == [
         {"kind": "foreach", "stage": 0, "attempts": [1], "numbers": []},
         {"kind": "pipe", "stage": 1, "attempts": [1], "numbers": NUMBERS},
+        {"kind": "cached", "stage": 2, "attempts": [1], "numbers": NUMBERS},
     ]
 
 

@@ -1,6 +1,6 @@
 """One late task in each of several jobs of four: `late.py DIRECTORY KIND…`.
 
-Kinds are barrier, foreach, pipe, source (a Python data source), no_copies, and files, which reads text files. The first
+Kinds are barrier, foreach, pipe, source (a Python data source), no_copies, cached, and files (of text). The first
 attempt of task 0 waits until DIRECTORY/KIND appears; any other attempt does not wait. Prints a JSON line for each job
 (`kind`, `stage`, `attempts`: which attempts of task 0 did the work; `numbers`: the result).
 """
@@ -89,6 +89,8 @@ def run(spark: SparkSession, kind: str, directory: Path, work: Work) -> list[int
     elif kind == "no_copies":
         with yarnspec.no_copies():
             found = data.mapPartitions(work).collect()
+    elif kind == "cached":
+        found = data.mapPartitions(work).cache().collect()
     else:
         files = directory / "numbers"
         files.mkdir()

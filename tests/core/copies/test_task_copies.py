@@ -88,6 +88,8 @@ def test_nothing_is_judged_when_speculation_is_off() -> None:
         (StageFlag.STREAM, False, "belongs to a stream"),
         (StageFlag.WRITES, False, "copy_writers"),
         (StageFlag.READS | StageFlag.MAP, False, "copy_readers"),
+        (StageFlag.KEEPS | StageFlag.CACHED, False, "copy_cached"),
+        (StageFlag.CACHED, True, ""),
         (StageFlag.NO_COPIES | StageFlag.COMMITS, False, "yarnspec.speculation=false"),
         (StageFlag.COMMITS, True, ""),
         (StageFlag.INDETERMINATE, True, ""),
@@ -113,11 +115,12 @@ def test_the_stages_kind_decides_whether_its_tasks_are_copied(flags: StageFlag, 
     [
         (StageFlag.WRITES, "copy_writers"),
         (StageFlag.READS, "copy_readers"),
+        (StageFlag.KEEPS | StageFlag.CACHED, "copy_cached"),
         (StageFlag.READS | StageFlag.WRITES, ""),
         (StageFlag.READS | StageFlag.NO_COPIES, ""),
     ],
 )
-@pytest.mark.parametrize("allowed", ["copy_writers", "copy_readers"])
+@pytest.mark.parametrize("allowed", ["copy_writers", "copy_readers", "copy_cached"])
 def test_a_stage_that_writes_or_reads_by_itself_is_copied_when_the_user_says_so(
     allowed: str, flags: StageFlag, copied: str
 ) -> None:
@@ -143,8 +146,8 @@ def test_a_stages_metrics_say_why_it_has_no_copies(enabled: bool) -> None:
 
 
 def test_no_option_allows_copies_that_the_program_does_not_want() -> None:
-    world = Stragglers(speculation={"copy_writers": True, "copy_readers": True})
-    tasks = world.fill(0, 8, StageFlag.READS | StageFlag.WRITES | StageFlag.NO_COPIES)
+    world = Stragglers(speculation={"copy_writers": True, "copy_readers": True, "copy_cached": True})
+    tasks = world.fill(0, 8, StageFlag.READS | StageFlag.WRITES | StageFlag.KEEPS | StageFlag.NO_COPIES)
     world.pass_ms(900)
     for task_id in tasks[1:]:
         world.end(task_id)

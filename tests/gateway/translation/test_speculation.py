@@ -34,6 +34,7 @@ def test_a_plain_line() -> None:
         "spark.yarnspec.speculationAsked": "false",
         "spark.yarnspec.copyWriters": "false",
         "spark.yarnspec.copyReaders": "false",
+        "spark.yarnspec.copyCached": "false",
         "spark.speculation": "false",
         "spark.scheduler.listenerbus.eventqueue.yarnspec.capacity": "1000000",
         "spark.executor.heartbeatInterval": "1000ms",
@@ -140,7 +141,12 @@ def test_sparks_own_speculation_is_the_users_where_yarnspecs_is_off() -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "key"), [("copy_writers", "spark.yarnspec.copyWriters"), ("copy_readers", "spark.yarnspec.copyReaders")]
+    ("option", "key"),
+    [
+        ("copy_writers", "spark.yarnspec.copyWriters"),
+        ("copy_readers", "spark.yarnspec.copyReaders"),
+        ("copy_cached", "spark.yarnspec.copyCached"),
+    ],
 )
 def test_copies_of_tasks_that_write_or_read_their_own_way(option: str, key: str) -> None:
     assert with_conf(options=("--set", f"speculation.{option}=true")).properties[key] == "true"

@@ -26,11 +26,12 @@ from operator import attrgetter
 import numpy as np
 
 from yarnspec.core.copies.ledger import Ledger, gained_ms
+from yarnspec.core.copies.uncopied_stages import reasons
 from yarnspec.core.detectors import PutOff
 from yarnspec.core.detectors.words import seconds
 from yarnspec.core.messages.commands import Command, CreditCopy, KillAttempt, LaunchCopy, Verdict, WithdrawCopy
 from yarnspec.core.messages.figures import LedgerFigures
-from yarnspec.core.messages.observations import Failure, StageFlag, State
+from yarnspec.core.messages.observations import Failure, State
 from yarnspec.core.messages.settings import SpeculationSettings
 from yarnspec.core.tasks.attemptstate import representative
 from yarnspec.core.tasks.columns import Column
@@ -89,6 +90,7 @@ class TaskCopies:
         self._note = note
         self._tasks: dict[TaskKey, CopiedTask] = {}
         self._live: Counter[StageKey] = Counter()
+        self._reasons = reasons(settings)
         self._banned: dict[StageKey, str] = {}
         self.stage_ledgers: dict[StageKey, Ledger] = {}
         self.before = Ledger()
@@ -140,26 +142,10 @@ class TaskCopies:
         return stages[key].running_tasks if key in stages else 0
 
     def objection_to_stage(self, stage: StageTasks) -> str:
-        """Why no task of a stage is copied at all, or an empty string.
-
-        A stage whose output differs from run to run may be copied: only the winner's output is ever taken.
-        """
-        if StageFlag.BARRIER in stage.flags:
-            return "its stage's tasks run together or not at all (barrier)"
-        if StageFlag.STREAM in stage.flags:
-            return "its stage belongs to a stream"
-        if StageFlag.NO_COPIES in stage.flags:
-            return "the program wants no copies of its stage's tasks (local property yarnspec.speculation=false)"
-        if StageFlag.WRITES in stage.flags and not self._settings.copy_writers:
-            return (
-                "its stage writes by itself, not through Spark's output commit: two attempts might both leave output "
-                "(speculation.copy_writers allows it)"
-            )
-        if StageFlag.READS in stage.flags and not self._settings.copy_readers:
-            return (
-                "its stage reads a source that is no file, or pipes records through a command: two attempts would both "
-                "ask there (speculation.copy_readers allows it)"
-            )
+        """Why no task of a stage is copied at all, or an empty string."""
+        for flag, why in self._reasons:
+            if flag in stage.flags:
+                return why
         return self._banned.get(stage.key, "")
 
     def withheld_from(self, stage: StageTasks) -> str:

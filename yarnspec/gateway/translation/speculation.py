@@ -58,6 +58,7 @@ def properties(given: Mapping[str, str], options: Options, *, asked: bool) -> di
         "spark.yarnspec.speculationAsked": str(enabled and asked).lower(),
         "spark.yarnspec.copyWriters": str(options.speculation.copy_writers).lower(),
         "spark.yarnspec.copyReaders": str(options.speculation.copy_readers).lower(),
+        "spark.yarnspec.copyCached": str(options.speculation.copy_cached).lower(),
     }
     if enabled:
         wanted[SPARKS_OWN] = "false"

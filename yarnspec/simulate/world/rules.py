@@ -41,7 +41,7 @@ from yarnspec.core.messages.observations import Failure, Observations, RowKind, 
 from yarnspec.simulate.world.scenario import USER, Scenario
 
 TaskKey = tuple[int, int, int]
-_NEVER_COPIED = StageFlag.BARRIER | StageFlag.WRITES | StageFlag.READS | StageFlag.NO_COPIES
+_NEVER_COPIED = StageFlag.BARRIER | StageFlag.WRITES | StageFlag.READS | StageFlag.NO_COPIES | StageFlag.KEEPS
 _WIDE = ("application", "cluster")
 _Block = tuple[str, str, str, int | None, int | None]
 _OUTPUTS_KEPT_MS = 300_000

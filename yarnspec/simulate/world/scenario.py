@@ -31,7 +31,7 @@ from yarnspec.core.messages.settings import (
 from yarnspec.simulate.world.clock import START_MS
 
 USER = "user"
-_ORIGINALS_ONLY = (StageFlag.WRITES, StageFlag.READS, StageFlag.NO_COPIES)
+_ORIGINALS_ONLY = (StageFlag.WRITES, StageFlag.READS, StageFlag.NO_COPIES, StageFlag.KEEPS)
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,8 @@ public final class HostBlockingScheduler extends TaskSchedulerImpl implements Li
         speculationAsked = context.conf().getBoolean("spark.yarnspec.speculationAsked", false);
         notCopied = StageFlags.NO_COPIES
                 | unless(context.conf(), "spark.yarnspec.copyWriters", StageFlags.WRITES)
-                | unless(context.conf(), "spark.yarnspec.copyReaders", StageFlags.READS);
+                | unless(context.conf(), "spark.yarnspec.copyReaders", StageFlags.READS)
+                | unless(context.conf(), "spark.yarnspec.copyCached", StageFlags.KEEPS);
         spreading = TaskSpreading.of(context.conf());
     }
 

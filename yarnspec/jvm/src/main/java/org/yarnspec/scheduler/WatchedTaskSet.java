@@ -146,6 +146,8 @@ public final class WatchedTaskSet extends TaskSetManager {
             return "the stage writes without Spark's commit coordinator, and two attempts of a task could both write";
         } else if ((against & StageFlags.READS) != 0) {
             return "the stage reads a source that is no file, and two attempts of a task could both read it";
+        } else if ((against & StageFlags.KEEPS) != 0) {
+            return "the stage caches records, and two attempts of a task could cache different ones";
         }
         return "";
     }

@@ -13,15 +13,12 @@ import org.apache.spark.rdd.NewHadoopPartition;
 import org.apache.spark.rdd.ParallelCollectionRDD;
 import org.apache.spark.rdd.PipedRDD;
 import org.apache.spark.rdd.RDD;
-import org.apache.spark.scheduler.TaskLocation;
 import org.apache.spark.sql.execution.datasources.FilePartition;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceRDDPartition;
 import org.yarnspec.fingerprint.PythonFunctions;
 import org.yarnspec.spark.Fields;
 import org.yarnspec.spark.FileSplits;
 import org.yarnspec.spark.Lineage;
-import scala.collection.immutable.Seq;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Whether a stage asks somebody outside Spark for its records, found in the RDDs that it computes.
@@ -49,22 +46,8 @@ final class Sources {
     /** Whether an RDD that the stage computes is such a reader; what is kept of all partitions is not computed again. */
     static boolean readElsewhere(RDD<?> last) {
         Set<RDD<?>> kept =
-                Lineage.ofStage(last).stream().filter(Sources::isKept).collect(Collectors.toSet());
+                Lineage.ofStage(last).stream().filter(KeptRecords::areAll).collect(Collectors.toSet());
         return Lineage.ofStage(last, kept).stream().anyMatch(rdd -> pipes(rdd) || isSource(rdd) && !isHarmless(rdd));
-    }
-
-    /** Spark's scheduler has asked the same, and knows the answer. */
-    private static boolean isKept(RDD<?> rdd) {
-        if (!Lineage.isCached(rdd)) {
-            return false;
-        }
-        for (Seq<TaskLocation> places :
-                CollectionConverters.asJava(rdd.sparkContext().dagScheduler().getCacheLocs(rdd))) {
-            if (places.isEmpty()) {
-                return false;
-            }
-        }
-        return true;
     }
 
     private static boolean pipes(RDD<?> rdd) {

@@ -22,6 +22,7 @@ public final class StageFlags {
     public static final int CACHED = 128;
     public static final int READS = 256;
     public static final int NO_COPIES = 512;
+    public static final int KEEPS = 1024;
 
     // A local property that the program sets: yarnspec/spark/no_copies.py.
     private static final String SPECULATION = "yarnspec.speculation";
@@ -36,7 +37,7 @@ public final class StageFlags {
      * The flags of a stage, with the local properties of its job.
      *
      * <p>A stage that cannot be looked at counts as writing, so that nothing is ever written twice. If only the look at its
-     * sources fails, it counts as reading elsewhere.
+     * sources fails, it counts as reading elsewhere, and if that at what it keeps does, as keeping what may differ.
      */
     public static int of(Stage stage, Properties ofJob) {
         int asked = asksForNoCopies(ofJob) ? NO_COPIES : 0;
@@ -66,6 +67,9 @@ public final class StageFlags {
         if (readsElsewhere(stage.rdd())) {
             flags |= READS;
         }
+        if (keepsWhatMayDiffer(stage.rdd(), ofJob)) {
+            flags |= KEEPS;
+        }
         boolean python = false;
         for (RDD<?> rdd : Lineage.ofStage(stage.rdd())) {
             python |= runsPython(rdd);
@@ -82,6 +86,14 @@ public final class StageFlags {
         }
     }
 
+    private static boolean keepsWhatMayDiffer(RDD<?> last, Properties ofJob) {
+        try {
+            return KeptRecords.mayDiffer(last, ofJob);
+        } catch (RuntimeException | LinkageError e) {
+            return true;
+        }
+    }
+
     /**
      * Whether the program's marks of jobs that write (Sinks) may end up at other jobs: the program's threads share those
      * of the JVM, and with them the local properties. Set by program_hook/sitecustomize.py.
@@ -91,7 +103,7 @@ public final class StageFlags {
     }
 
     /** Whether an RDD's own records go through a Python worker. */
-    private static boolean runsPython(RDD<?> rdd) {
+    static boolean runsPython(RDD<?> rdd) {
         return rdd.getClass().getName().startsWith(PYTHON_RDDS)
                 || rdd.scope().isDefined()
                         && PYTHON_OPERATOR.matcher(rdd.scope().get().name()).find();

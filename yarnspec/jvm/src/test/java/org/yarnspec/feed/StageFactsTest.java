@@ -402,12 +402,13 @@ class StageFactsTest {
     }
 
     private int flagsOfPythonFunction(String pickled) throws InterruptedException {
+        return flagsOf(() -> ofPython(pickled).map(each -> each).count());
+    }
+
+    private JavaRDD<byte[]> ofPython(String pickled) {
         byte[] command = (pickled + ".".repeat(200)).getBytes(StandardCharsets.UTF_8);
         var function = new SimplePythonFunction(command, Map.of(), List.of(), "python3", "3.11", List.of(), null);
-        return flagsOf(() -> new PythonRDD(lines().rdd(), function, false, false)
-                .asJavaRDD()
-                .map(each -> each)
-                .count());
+        return new PythonRDD(lines().rdd(), function, false, false).asJavaRDD();
     }
 
     @Test
@@ -519,6 +520,29 @@ class StageFactsTest {
                 flagsOf(() -> session.range(0, 10, 1, 2).cache().collectAsList()));
         kept.unpersist(false);
         assertEquals(0, flagsOf(() -> kept.count()));
+    }
+
+    @Test
+    void stagesThatKeepRecordsWhichMayDifferAreMarked() throws Exception {
+        Dataset<Row> random = session.range(0, 10, 1, 2).selectExpr("uuid()").cache();
+        assertEquals(StageFlags.CACHED | StageFlags.KEEPS, flagsOf(() -> random.collectAsList()));
+        assertEquals(
+                StageFlags.CACHED | StageFlags.KEEPS,
+                flagsOf(() -> random.selectExpr("1").cache().collectAsList()));
+        assertEquals(
+                StageFlags.CACHED | StageFlags.KEEPS,
+                flagsOf(() -> session.range(0, 10, 1, 2).selectExpr("rand()").localCheckpoint()));
+        assertEquals(
+                0, flagsOf(() -> session.range(0, 10, 1, 2).selectExpr("rand()").collectAsList()));
+    }
+
+    @Test
+    void recordsThatPythonMakesAndThatAreKeptMayDiffer() throws Exception {
+        JavaRDD<byte[]> made = ofPython("a function").cache();
+        assertEquals(StageFlags.PYTHON | StageFlags.CACHED | StageFlags.KEEPS, flagsOf(() -> made.map(each -> each)
+                .count()));
+        JavaRDD<String> kept = lines().cache();
+        assertEquals(StageFlags.CACHED, flagsOf(() -> kept.count()));
     }
 
     @Test
