@@ -64,7 +64,7 @@ def test_what_must_not_run_twice_is_not_copied(submit: Submit, yarnspec: Yarnspe
 
 @pytest.mark.one_a_day("copies")
 def test_what_is_else_not_copied_is_where_the_user_allows_it(submit: Submit, tmp_path: Path) -> None:
-    """`copy_writers`, `copy_readers` and `copy_cached` allow copies of late tasks of foreachPartition, pipe and cache."""
+    """The options `copy_writers`, `copy_readers` and `copy_cached` let late tasks of such stages be copied."""
     allowed = [word for what in ("writers", "readers", "cached") for word in ("--set", f"speculation.copy_{what}=true")]
     kinds = ("foreach", "pipe", "cached")
     result = submit("late.py", str(tmp_path), *kinds, options=[*ONE_EACH, *allowed]).wait().expect(0)
