@@ -35,8 +35,8 @@ def reasons(settings: SpeculationSettings) -> tuple[tuple[StageFlag, str], ...]:
         (
             StageFlag.KEEPS,
             settings.copy_cached,
-            "its stage caches records that may differ from attempt to attempt: later tasks might read now those of "
-            "the one, now those of the other (speculation.copy_cached allows it)",
+            "its stage caches records: two attempts might leave different ones, and later tasks would mix them "
+            "(speculation.copy_cached allows it)",
         ),
     )
     return tuple((flag, why) for flag, allowed, why in told if not allowed)

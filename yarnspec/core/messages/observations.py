@@ -70,7 +70,7 @@ class StageFlag(IntFlag):
     CACHED = 128  # it makes or reads records that are cached, or kept as a checkpoint
     READS = 256  # it asks a source that is no file, or a command: two attempts of a task would both ask
     NO_COPIES = 512  # the program wants no copies of its tasks
-    KEEPS = 1024  # it caches records for later jobs: two attempts of a task might cache different ones
+    KEEPS = 1024  # it caches records for later jobs: two attempts of a task might leave different ones
 
 
 IntColumn = npt.NDArray[np.int64]

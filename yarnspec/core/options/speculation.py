@@ -44,10 +44,9 @@ class SpeculationSettings(msgspec.Struct, frozen=True, kw_only=True):
     twice. Say `true` only where that does no harm."""
 
     copy_cached: bool = False
-    """Whether tasks may be copied whose stage caches records that may differ from attempt to attempt (`cache`,
-    `persist`, `localCheckpoint`). They may differ if Python made them, or an expression such as `rand()` or `uuid()`.
-    Each attempt leaves its records with its executor, and later tasks read those of either. Say `true` only if your
-    functions always give the same records for the same input."""
+    """Whether tasks may be copied whose stage fills a cache (`cache`, `persist`, `localCheckpoint`). Each attempt
+    leaves its records with its executor, and later tasks read those of either. Say `true` only if your functions and
+    expressions always give the same records for the same input, in whatever order it comes."""
 
     slot_patience_ms: int = 2_000
     """How long a copy waits for a free slot before a container is asked for it."""

@@ -147,7 +147,7 @@ public final class WatchedTaskSet extends TaskSetManager {
         } else if ((against & StageFlags.READS) != 0) {
             return "the stage reads a source that is no file, and two attempts of a task could both read it";
         } else if ((against & StageFlags.KEEPS) != 0) {
-            return "the stage caches records, and two attempts of a task could cache different ones";
+            return "the stage caches records, and two attempts of a task could leave different ones";
         }
         return "";
     }

@@ -1,48 +1,35 @@
 package org.yarnspec.stage;
 
-import java.util.HashSet;
-import java.util.Properties;
 import java.util.Set;
-import org.apache.spark.rdd.DeterministicLevel$;
+import java.util.stream.Collectors;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.scheduler.TaskLocation;
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.execution.QueryExecution;
-import org.apache.spark.sql.execution.SQLExecution;
-import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.yarnspec.spark.Lineage;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Whether a stage keeps records for later jobs ({@code cache}, {@code persist}, {@code localCheckpoint}) that another attempt of
- * its task could give otherwise.
+ * The records that a stage keeps for later jobs: {@code cache}, {@code persist}, {@code localCheckpoint}.
  *
- * <p>Each attempt leaves what it has kept with its executor, also one that another attempt overtakes. So two executors would
- * have two versions of one partition, and later tasks would read now the one, now the other.
+ * <p>Each attempt of a task leaves what it has kept with its executor, also one that another attempt overtakes. Two attempts
+ * may give different records: for Python and {@code rand()} it is plain, and after a shuffle records come in another order,
+ * which decides what {@code dropDuplicates} or {@code limit} leaves. Then two executors have two versions of one partition,
+ * and later tasks read either.
  */
 final class KeptRecords {
     private KeptRecords() {}
 
-    /** Whether attempts may keep different records: they run Python, or something in the query is not deterministic. */
-    static boolean mayDiffer(RDD<?> last, Properties ofJob) {
-        Set<RDD<?>> filled = new HashSet<>();
-        for (RDD<?> rdd : Lineage.ofStage(last)) {
-            if (Lineage.isCached(rdd) && !areAll(rdd)) {
-                filled.add(rdd);
-            }
-        }
-        for (RDD<?> rdd : filled) {
-            if (rdd.outputDeterministicLevel() == DeterministicLevel$.MODULE$.INDETERMINATE()
-                    || Lineage.ofStage(rdd).stream().anyMatch(StageFlags::runsPython)) {
-                return true;
-            }
-        }
-        return !filled.isEmpty() && !isDeterministic(ofJob);
+    /** The RDDs of a stage of which every partition is kept: neither they nor those below them are computed. */
+    static Set<RDD<?>> whole(RDD<?> last) {
+        return Lineage.ofStage(last).stream().filter(KeptRecords::areAll).collect(Collectors.toSet());
     }
 
-    /** Whether every partition is kept; Spark's scheduler has asked the same, and knows the answer. */
-    static boolean areAll(RDD<?> rdd) {
+    /** Whether one of the RDDs that a stage computes is to be kept. */
+    static boolean areMade(RDD<?> last) {
+        return Lineage.ofStage(last, whole(last)).stream().anyMatch(Lineage::isCached);
+    }
+
+    private static boolean areAll(RDD<?> rdd) {
         if (!Lineage.isCached(rdd)) {
             return false;
         }
@@ -53,22 +40,5 @@ final class KeptRecords {
             }
         }
         return true;
-    }
-
-    /** Whether the job's query, and those that its cached tables were made of, always give the same. */
-    private static boolean isDeterministic(Properties ofJob) {
-        String execution = ofJob == null ? null : ofJob.getProperty(SQLExecution.EXECUTION_ID_KEY());
-        if (execution == null) {
-            return true; // RDDs of the JVM's; random ones have a seed
-        }
-        QueryExecution query = SQLExecution.getQueryExecution(Long.parseLong(execution));
-        return query != null && isDeterministic(query.withCachedData());
-    }
-
-    private static boolean isDeterministic(LogicalPlan plan) {
-        return plan.deterministic()
-                && CollectionConverters.asJava(plan.collectLeaves()).stream()
-                        .allMatch(leaf -> !(leaf instanceof InMemoryRelation cached)
-                                || isDeterministic(cached.cacheBuilder().logicalPlan()));
     }
 }

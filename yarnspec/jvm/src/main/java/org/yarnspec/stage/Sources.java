@@ -2,7 +2,6 @@ package org.yarnspec.stage;
 
 import java.nio.charset.StandardCharsets;
 import java.util.Set;
-import java.util.stream.Collectors;
 import org.apache.spark.Partition;
 import org.apache.spark.api.python.PythonFunction;
 import org.apache.spark.api.python.PythonRDD;
@@ -45,9 +44,8 @@ final class Sources {
 
     /** Whether an RDD that the stage computes is such a reader; what is kept of all partitions is not computed again. */
     static boolean readElsewhere(RDD<?> last) {
-        Set<RDD<?>> kept =
-                Lineage.ofStage(last).stream().filter(KeptRecords::areAll).collect(Collectors.toSet());
-        return Lineage.ofStage(last, kept).stream().anyMatch(rdd -> pipes(rdd) || isSource(rdd) && !isHarmless(rdd));
+        return Lineage.ofStage(last, KeptRecords.whole(last)).stream()
+                .anyMatch(rdd -> pipes(rdd) || isSource(rdd) && !isHarmless(rdd));
     }
 
     private static boolean pipes(RDD<?> rdd) {

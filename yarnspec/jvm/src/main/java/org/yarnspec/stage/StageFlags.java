@@ -37,7 +37,7 @@ public final class StageFlags {
      * The flags of a stage, with the local properties of its job.
      *
      * <p>A stage that cannot be looked at counts as writing, so that nothing is ever written twice. If only the look at its
-     * sources fails, it counts as reading elsewhere, and if that at what it keeps does, as keeping what may differ.
+     * sources fails, it counts as reading elsewhere, and if that at what it keeps does, as keeping records.
      */
     public static int of(Stage stage, Properties ofJob) {
         int asked = asksForNoCopies(ofJob) ? NO_COPIES : 0;
@@ -67,7 +67,7 @@ public final class StageFlags {
         if (readsElsewhere(stage.rdd())) {
             flags |= READS;
         }
-        if (keepsWhatMayDiffer(stage.rdd(), ofJob)) {
+        if (keepsRecords(stage.rdd())) {
             flags |= KEEPS;
         }
         boolean python = false;
@@ -86,9 +86,9 @@ public final class StageFlags {
         }
     }
 
-    private static boolean keepsWhatMayDiffer(RDD<?> last, Properties ofJob) {
+    private static boolean keepsRecords(RDD<?> last) {
         try {
-            return KeptRecords.mayDiffer(last, ofJob);
+            return KeptRecords.areMade(last);
         } catch (RuntimeException | LinkageError e) {
             return true;
         }
@@ -103,7 +103,7 @@ public final class StageFlags {
     }
 
     /** Whether an RDD's own records go through a Python worker. */
-    static boolean runsPython(RDD<?> rdd) {
+    private static boolean runsPython(RDD<?> rdd) {
         return rdd.getClass().getName().startsWith(PYTHON_RDDS)
                 || rdd.scope().isDefined()
                         && PYTHON_OPERATOR.matcher(rdd.scope().get().name()).find();
